@@ -1,0 +1,1 @@
+../../tako-lock/src/name_rules.rs

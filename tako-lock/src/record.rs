@@ -1,0 +1,244 @@
+//! What the store keeps for one lock: a small JSON object, written whole each time.
+//!
+//! `{"owner":"web-7f#5f0c…","expires":"2026-12-01T12:00:30.125Z","fence":1764590430125,"lock":"gallery/pr-42/reindex"}`
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An instant on the store's own clock, in whole milliseconds since the Unix epoch.
+///
+/// The epoch itself ([`StoreTime::RELEASED`]) in a record means that the lock is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StoreTime(u64);
+
+impl StoreTime {
+    /// The `expires` of a released record.
+    pub const RELEASED: StoreTime = StoreTime(0);
+    /// The last instant that RFC 3339 can write: the end of the year 9999.
+    pub const MAX: StoreTime = StoreTime(253_402_300_799_999);
+
+    /// The instant so many milliseconds after the Unix epoch, at most [`StoreTime::MAX`].
+    pub const fn from_millis(millis: u64) -> StoreTime {
+        if millis < Self::MAX.0 { StoreTime(millis) } else { Self::MAX }
+    }
+
+    /// Milliseconds since the Unix epoch.
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// This instant moved on by `span`, at most to [`StoreTime::MAX`].
+    #[must_use]
+    pub fn plus(self, span: Duration) -> StoreTime {
+        Self::from_millis(self.0.saturating_add(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// The time from `earlier` to this instant; zero when `earlier` is not earlier.
+    pub fn since(self, earlier: StoreTime) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl From<SystemTime> for StoreTime {
+    fn from(time: SystemTime) -> StoreTime {
+        let millis = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        StoreTime::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<StoreTime> for SystemTime {
+    fn from(time: StoreTime) -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(time.0)
+    }
+}
+
+impl fmt::Display for StoreTime {
+    /// RFC 3339, UTC, with milliseconds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        humantime::format_rfc3339_millis(SystemTime::from(*self)).fmt(f)
+    }
+}
+
+impl Serialize for StoreTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for StoreTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StoreTime, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let time = humantime::parse_rfc3339(&text)
+            .map_err(|error| D::Error::custom(format_args!("`{text}` is not an RFC 3339 time in UTC: {error}")))?;
+        Ok(StoreTime::from(time))
+    }
+}
+
+/// A number that grows with every hold of one lock. Hand it to the systems that the guarded work writes to, and
+/// let them refuse a number below the highest that they have seen: the work of a stale holder then cannot land.
+///
+/// See Martin Kleppmann, [How to do distributed locking](https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fence(u64);
+
+impl Fence {
+    /// The fence with this number.
+    pub const fn new(number: u64) -> Fence {
+        Fence(number)
+    }
+
+    /// The number to send along with each write.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Who wrote a record: a label for people, `#`, and a random 128-bit id that is fresh for each acquisition.
+///
+/// Ownership is equality of the whole text. The label never decides anything: containers share host names and
+/// process ids.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Owner(Arc<str>);
+
+impl Owner {
+    /// The owner with this text.
+    pub fn new(text: impl Into<Arc<str>>) -> Owner {
+        Owner(text.into())
+    }
+
+    /// The whole text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The part for people: all before the last `#`.
+    pub fn label(&self) -> &str {
+        self.0.rsplit_once('#').map_or(&self.0, |(label, _)| label)
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The state of one lock, as its store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The last acquisition that wrote here; with `expires` it identifies one logical write.
+    pub owner: Owner,
+    /// When the lease ends, in store time; [`StoreTime::RELEASED`] when it has been given back.
+    pub expires: StoreTime,
+    /// The highest fence handed out so far.
+    pub fence: Fence,
+    /// The full identity, `<app>/<env>/<name>`: a record with another one is a foreign object at our path.
+    pub lock: Arc<str>,
+    /// What a newer version has written beside these; carried through unchanged.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Fields that this version does not know.
+pub type Extra = std::collections::BTreeMap<String, serde_json::Value>;
+
+impl Record {
+    /// Whether the record has been given back. One that is not may still have expired.
+    pub fn is_released(&self) -> bool {
+        self.expires == StoreTime::RELEASED
+    }
+
+    /// The record as the store's bytes.
+    ///
+    /// # Errors
+    /// None for a record of this crate; the signature leaves room for `extra` values that JSON cannot write.
+    pub fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(self)
+    }
+
+    /// Reads a record from the store's bytes.
+    ///
+    /// # Errors
+    /// Where and why the bytes are not a record. Such a body is never "free": report it, with the object's name.
+    pub fn from_json(bytes: &[u8]) -> Result<Record, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fence, Owner, Record, StoreTime};
+
+    const SAMPLE: &str = r#"{"owner":"web-7f#5f0c","expires":"2026-12-01T12:00:30.125Z","fence":1764590430125,"lock":"gallery/pr-42/reindex"}"#;
+
+    #[test]
+    fn the_documented_sample_round_trips() {
+        let record = Record::from_json(SAMPLE.as_bytes()).unwrap();
+        assert_eq!(record.owner.label(), "web-7f");
+        assert_eq!(record.expires, StoreTime::from_millis(1_796_126_430_125));
+        assert_eq!(record.fence, Fence::new(1_764_590_430_125));
+        assert_eq!(String::from_utf8(record.to_json().unwrap()).unwrap(), SAMPLE);
+    }
+
+    #[test]
+    fn fields_of_a_newer_version_are_carried_through() {
+        let text = SAMPLE.replace('}', r#","mark":{"tick":"x","n":[1,2.5,null]},"z":18446744073709551615}"#);
+        let mut record = Record::from_json(text.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(record.to_json().unwrap()).unwrap(), text);
+        record.expires = StoreTime::RELEASED;
+        let again = Record::from_json(&record.to_json().unwrap()).unwrap();
+        assert!(again.is_released());
+        assert_eq!(again.extra, record.extra);
+    }
+
+    #[test]
+    fn a_body_that_is_not_a_record_is_an_error_and_never_free() {
+        let hostile: &[&[u8]] = &[
+            b"",
+            b"null",
+            b"[]",
+            b"{}",
+            b"\xff\xfe",
+            br#"{"owner":"x","expires":"","fence":1,"lock":"l"}"#,
+            br#"{"owner":"x","expires":"1970-01-01","fence":1,"lock":"l"}"#,
+            br#"{"owner":"x","expires":0,"fence":1,"lock":"l"}"#,
+            br#"{"owner":7,"expires":"1970-01-01T00:00:00Z","fence":1,"lock":"l"}"#,
+            br#"{"owner":"x","expires":"1970-01-01T00:00:00Z","fence":-1,"lock":"l"}"#,
+            br#"{"owner":"x","expires":"1970-01-01T00:00:00Z","fence":1e3,"lock":"l"}"#,
+            br#"{"owner":"x","expires":"1970-01-01T00:00:00Z","fence":18446744073709551616,"lock":"l"}"#,
+            br#"{"owner":"x","owner":"y","expires":"1970-01-01T00:00:00Z","fence":1,"lock":"l"}"#,
+            br#"{"owner":"x","expires":"1970-01-01T00:00:00Z","fence":1,"lock":"l"} trailing"#,
+        ];
+        for body in hostile {
+            assert!(Record::from_json(body).is_err(), "{}", String::from_utf8_lossy(body));
+        }
+    }
+
+    #[test]
+    fn the_whole_range_of_fences_and_times_survives() {
+        for number in [0, 1, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX] {
+            for expires in [StoreTime::RELEASED, StoreTime::from_millis(1), StoreTime::MAX] {
+                let record = Record {
+                    owner: Owner::new("\u{1F419} \"quoted\" # a#b\n"),
+                    expires,
+                    fence: Fence::new(number),
+                    lock: "a/b/c".into(),
+                    extra: super::Extra::new(),
+                };
+                assert_eq!(Record::from_json(&record.to_json().unwrap()).unwrap(), record);
+            }
+        }
+    }
+}

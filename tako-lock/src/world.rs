@@ -1,0 +1,200 @@
+//! All that the engine knows of the machine it runs on: time, tasks and chance, through one door.
+//!
+//! The engine calls nothing of this kind past the trait, so a test can put the real engine into a simulated
+//! machine. In production there are two worlds: the caller's runtime, and a thread of the engine's own.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{self, HostClock, Moment};
+use crate::record::StoreTime;
+
+/// A future on the heap that may move between threads.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Time, tasks and chance, as one instance of the app meets them.
+pub trait World: Send + Sync + 'static {
+    /// The host's monotonic clock. It never goes back; in production it counts suspend, see `clock`.
+    fn now(&self) -> Moment;
+
+    /// Ends at `at`. The future needs no runtime of its poller's.
+    fn sleep_until(&self, at: Moment) -> BoxFuture<()>;
+
+    /// Runs `task` to its end, whatever becomes of the caller.
+    ///
+    /// # Errors
+    /// Hands the task back where there is no runtime to run it.
+    fn spawn(&self, task: BoxFuture<()>) -> Result<(), BoxFuture<()>>;
+
+    /// Whether a task can be spawned from here.
+    fn is_reachable(&self) -> bool;
+
+    /// Whether store requests run in tasks of their own, where nothing that the caller does can hold them up.
+    fn detaches_requests(&self) -> bool;
+
+    /// 128 random bits that no other process draws.
+    fn random(&self) -> u128;
+
+    /// The host's wall clock: a first guess at a store's time, and for logs.
+    fn wall(&self) -> StoreTime;
+
+    /// Ends what the world runs for the engine, once the engine has drained. Tasks still there are dropped.
+    fn stop(&self);
+}
+
+/// The runtime that the caller happens to be on. With paused time, tests in it are exact.
+pub(crate) struct Ambient {
+    clock: HostClock,
+}
+
+impl Ambient {
+    pub(crate) fn new() -> Ambient {
+        Ambient { clock: HostClock::runtime() }
+    }
+}
+
+impl World for Ambient {
+    fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    fn sleep_until(&self, at: Moment) -> BoxFuture<()> {
+        let clock = self.clock;
+        Box::pin(async move { clock.sleep_until(at).await })
+    }
+
+    fn spawn(&self, task: BoxFuture<()>) -> Result<(), BoxFuture<()>> {
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(task)),
+            Err(_) => return Err(task),
+        }
+        Ok(())
+    }
+
+    fn is_reachable(&self) -> bool {
+        Handle::try_current().is_ok()
+    }
+
+    fn detaches_requests(&self) -> bool {
+        false
+    }
+
+    fn random(&self) -> u128 {
+        random()
+    }
+
+    fn wall(&self) -> StoreTime {
+        clock::wall()
+    }
+
+    fn stop(&self) {}
+}
+
+/// A thread with a small runtime of its own: heartbeats keep time however long the caller's runtime is blocked.
+pub(crate) struct OwnThread {
+    clock: HostClock,
+    runtime: Handle,
+    stop: CancellationToken,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+impl OwnThread {
+    pub(crate) fn start() -> std::io::Result<OwnThread> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        let thread = std::thread::Builder::new().name("tako-lock".into()).spawn(move || {
+            runtime.block_on(stopped.cancelled());
+            // A hung name look-up on a blocking thread must not keep the program from ending.
+            runtime.shutdown_background();
+        })?;
+        Ok(OwnThread { clock: HostClock::boot(), runtime: handle, stop, thread: Mutex::new(Some(thread)) })
+    }
+}
+
+impl World for OwnThread {
+    fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    fn sleep_until(&self, at: Moment) -> BoxFuture<()> {
+        let clock = self.clock;
+        let runtime = self.runtime.clone();
+        // The timer has to be made inside the engine's runtime to belong to it; after that anybody may poll it.
+        let mut timer = Box::pin(clock.sleep_until(at));
+        Box::pin(std::future::poll_fn(move |context| {
+            let _inside = runtime.enter();
+            timer.as_mut().poll(context)
+        }))
+    }
+
+    fn spawn(&self, task: BoxFuture<()>) -> Result<(), BoxFuture<()>> {
+        if self.stop.is_cancelled() {
+            return Err(task);
+        }
+        drop(self.runtime.spawn(task));
+        Ok(())
+    }
+
+    fn is_reachable(&self) -> bool {
+        !self.stop.is_cancelled()
+    }
+
+    fn detaches_requests(&self) -> bool {
+        true
+    }
+
+    fn random(&self) -> u128 {
+        random()
+    }
+
+    fn wall(&self) -> StoreTime {
+        clock::wall()
+    }
+
+    fn stop(&self) {
+        self.stop.cancel();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // The thread ends at its next turn: nothing on it blocks. An Err would be a panic of the thread,
+            // which the panic hook has already reported.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for OwnThread {
+    fn drop(&mut self) {
+        // Not joined: the last owner may be a task on this very thread.
+        self.stop.cancel();
+    }
+}
+
+/// A pause around `mean`, between three and five quarters of it, so that no two processes fall into step.
+pub(crate) fn jittered(world: &dyn World, mean: Duration) -> Duration {
+    let share = u32::try_from(world.random() % 1_000_001).unwrap_or(0);
+    mean * 3 / 4 + (mean / 2).mul_f64(f64::from(share) / 1_000_000.0)
+}
+
+fn random() -> u128 {
+    let mut bytes = [0; 16];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => u128::from_ne_bytes(bytes),
+        // The operating system has no randomness to give: a state in which std's own maps could not be made.
+        // What is left is the hasher's keys, drawn when the process started, and a counter.
+        Err(_) => u128::from(fallback()) << 64 | u128::from(fallback()),
+    }
+}
+
+fn fallback() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    RandomState::new().build_hasher().finish() ^ u64::from(std::process::id())
+}
