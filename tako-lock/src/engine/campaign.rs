@@ -1,0 +1,343 @@
+//! Campaign: looks at the record, waits while it is held, and swaps when it is free.
+//!
+//! In: a turn of the local queue. Out: a tenure, or why there is none. Campaigners poll with reads, never with
+//! writes. A claim that is on its way when the caller goes is settled in the background, and given back if it won.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Shared;
+use super::claim::{Claim, Claimed};
+use super::hold::{Grant, Hold, Tenure};
+use super::queue::{Sight, Slot, Turn};
+use super::race::{Race, race};
+use super::release::Release;
+use super::scope::{Ending, Scope};
+use super::step::{self, Confirmed, Step, View};
+use super::write::Effort;
+use crate::backend::{BackendError, ErrorKind, Owner, Record, Stored, Token};
+use crate::clock::Moment;
+use crate::error::{CancelCause, Cancelled, LockError, Span, Wait};
+use crate::world;
+
+/// How a caller wants the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// `run`: until it is held.
+    Wait,
+    /// `try_run`: one attempt.
+    Try,
+}
+
+/// Looks at the store that one `try_run` has: the attempt, and one retry when the store fails.
+const TRIES: u32 = 2;
+/// Races for a free record that one round may lose before it waits like anyone: a campaigner never polls by writing.
+const RACES: u32 = 3;
+
+impl Shared {
+    /// Wins the lock of `slot` for `scope`; `None` only in [`Mode::Try`], when somebody else holds it.
+    ///
+    /// # Cancel safety
+    /// Whatever was on its way is settled in the background: nothing stays held.
+    pub(crate) async fn acquire(
+        self: &Arc<Self>,
+        slot: &Arc<Slot>,
+        scope: &Scope,
+        mode: Mode,
+    ) -> Result<Option<Tenure>, LockError> {
+        self.admit(slot)?;
+        if let Some(ending) = scope.ending() {
+            return Err(Visit::new(self, slot, scope, mode).ended(ending));
+        }
+        if scope.holds_slot(slot) {
+            return match mode {
+                Mode::Try => Ok(None),
+                Mode::Wait => Err(LockError::Reentrant { lock: slot.name.clone() }),
+            };
+        }
+        let visit = Visit::new(self, slot, scope, mode);
+        let turn = match (slot.try_turn(self), mode) {
+            (Some(turn), _) => turn,
+            (None, Mode::Try) => return visit.without_turn().map(|()| None),
+            (None, Mode::Wait) => {
+                visit.tell_waiting();
+                visit.unless_interrupted(slot.turn(self)).await?
+            }
+        };
+        visit.campaign(turn).await
+    }
+}
+
+/// One caller's attempt.
+struct Visit<'a> {
+    shared: &'a Arc<Shared>,
+    slot: &'a Arc<Slot>,
+    scope: &'a Scope,
+    mode: Mode,
+    since: Moment,
+}
+
+/// What one round of a campaign came to.
+enum Round {
+    Won(Turn, Grant),
+    /// Somebody holds it.
+    Held(Turn),
+    /// The store is failing, or answered too late to be of use.
+    Failed(Turn, BackendError),
+    /// As before, and the turn is on its way to be given back.
+    GaveUp(BackendError),
+}
+
+impl<'a> Visit<'a> {
+    fn new(shared: &'a Arc<Shared>, slot: &'a Arc<Slot>, scope: &'a Scope, mode: Mode) -> Visit<'a> {
+        Visit { shared, slot, scope, mode, since: shared.world.now() }
+    }
+
+    async fn campaign(&self, mut turn: Turn) -> Result<Option<Tenure>, LockError> {
+        let Shared { world, policy, .. } = &**self.shared;
+        self.slot.sight().trouble = None;
+        // The head before this one has seen it in other hands a moment ago.
+        if let (Mode::Wait, Some(next_look)) = (self.mode, turn.notes.next_look) {
+            self.unless_interrupted(world.sleep_until(next_look)).await?;
+        }
+        let mut tries = 0;
+        let mut is_told = false;
+        loop {
+            tries += 1;
+            let pause = match self.unless_interrupted(self.round(turn)).await? {
+                Round::Won(won, grant) => return self.start(won, grant).await.map(Some),
+                Round::Held(kept) => {
+                    turn = kept;
+                    if self.mode == Mode::Try {
+                        return Ok(None);
+                    }
+                    if !std::mem::replace(&mut is_told, true) {
+                        self.tell_waiting();
+                    }
+                    world::jittered(&**world, policy.poll)
+                }
+                Round::GaveUp(error) => return Err(self.failed(self.trouble(&error), error)),
+                Round::Failed(kept, error) => {
+                    turn = kept;
+                    let since = self.trouble(&error);
+                    let gives_up = self.mode == Mode::Try && tries >= TRIES;
+                    if gives_up || !error.kind().is_transient() {
+                        return Err(self.failed(since, error));
+                    }
+                    match (self.mode, error.kind()) {
+                        (_, ErrorKind::Throttled) => policy.pace + world::jittered(&**world, policy.retry),
+                        (Mode::Try, _) => world::jittered(&**world, policy.retry),
+                        (Mode::Wait, _) => world::jittered(&**world, policy.poll),
+                    }
+                }
+            };
+            let next_look = world.now().plus(pause);
+            turn.notes.next_look = Some(next_look);
+            self.unless_interrupted(world.sleep_until(next_look)).await?;
+        }
+    }
+
+    /// One look at the record, and a claim if it is free.
+    async fn round(&self, mut turn: Turn) -> Round {
+        let Shared { world, store, store_clock, policy, .. } = &**self.shared;
+        let mut stored = match turn.notes.free.take() {
+            Some(free) => Some(free),
+            None => match store.load(&self.slot.key).await {
+                Ok(stored) => stored,
+                Err(error) => return Round::Failed(turn, error),
+            },
+        };
+        let mut may_calibrate = true;
+        for _ in 0..RACES {
+            turn.notes.watch(stored.as_ref(), world.now());
+            let step = loop {
+                let now = world.now();
+                let (store, watched) = (store_clock.read(now), turn.notes.watched.as_ref());
+                let step = step::judge(
+                    &self.slot.key.lock().clone(),
+                    stored.as_ref(),
+                    &View { now, store, watched, policy },
+                );
+                if step != Step::Calibrate || !std::mem::replace(&mut may_calibrate, false) {
+                    break step;
+                }
+                if let Err(error) = self.shared.calibrate().await {
+                    // A record that is there can be judged by watching it; one that is not needs the store's time.
+                    if stored.is_none() || !error.kind().is_transient() {
+                        return Round::Failed(turn, error);
+                    }
+                }
+            };
+            let (expected, fence) = match step {
+                Step::Take { expected, fence } => (expected, fence),
+                Step::Wait => return self.held(turn, stored),
+                Step::Calibrate if stored.is_some() => return self.held(turn, stored),
+                Step::Calibrate => return Round::Failed(turn, time_unknown()),
+                Step::Refuse(fault) => return Round::Failed(turn, fault.into()),
+            };
+            let extra = stored.map(|stored| stored.record.extra).unwrap_or_default();
+            let claim = Claim::new(self.shared, self.slot, turn, expected, fence, extra);
+            // A body that could not be settled by then would be won too late.
+            let until = world.now().plus(policy.validity()).minus(policy.useful);
+            let effort = match self.mode {
+                Mode::Wait => Effort::patient(until),
+                Mode::Try => Effort::few(until, TRIES),
+            };
+            match claim.settle(effort, |error| _ = self.trouble(error)).await {
+                Claimed::Won { turn, record, token, confirmed } => {
+                    return self.grant(turn, record, token, &confirmed).await;
+                }
+                Claimed::Lost { turn: kept, found } => (turn, stored) = (kept, found),
+                Claimed::Unsettled { claim, error }
+                    if self.mode == Mode::Wait && error.kind().is_transient() =>
+                {
+                    return Round::Failed(claim.abandon(), error);
+                }
+                // Nobody is left to wait: dropped, the claim is settled in the background, and keeps the turn.
+                Claimed::Unsettled { error, .. } => return Round::GaveUp(error),
+            }
+        }
+        // Lost one race after another: somebody is holding it most of the time.
+        self.held(turn, stored)
+    }
+}
+
+impl Visit<'_> {
+    /// A claim landed: a grant if enough of the lease is left, and otherwise given back at once.
+    async fn grant(&self, turn: Turn, record: Record, token: Token, confirmed: &Confirmed) -> Round {
+        let Shared { world, policy, .. } = &**self.shared;
+        let deadline = step::deadline(confirmed, policy);
+        if let Some(deadline) = deadline
+            && step::is_useful(deadline, world.now(), policy)
+        {
+            return Round::Won(turn, Grant { record, token, deadline });
+        }
+        let error = match deadline {
+            Some(_) => {
+                let late = world.now().since(confirmed.first_sent);
+                let late = format!(
+                    "the lease was granted too late to be of use, {} after it was asked for",
+                    Span(late)
+                );
+                BackendError::new(ErrorKind::UnknownOutcome, late)
+            }
+            None => time_unknown(),
+        };
+        let release = Release::new(self.shared.clone(), self.slot.clone(), record, token, turn);
+        Round::Failed(release.settle().await, error)
+    }
+
+    /// Makes the grant a hold, unless the caller is not to be started any more.
+    async fn start(&self, mut turn: Turn, grant: Grant) -> Result<Tenure, LockError> {
+        let Visit { shared, slot, scope, .. } = self;
+        turn.notes.watched = None;
+        turn.notes.next_look = None;
+        *slot.sight() = Sight { holder: Some(grant.record.owner.clone()), trouble: None };
+        let hold = Hold::new(
+            (*shared).clone(),
+            (*slot).clone(),
+            scope.hold.clone(),
+            scope.token.child_token(),
+            grant,
+        );
+        let tenure = Tenure::new(hold, turn);
+        shared.heartbeats.enrol(shared, tenure.hold());
+        // Enrolled before it is asked: a shutdown that begins in between finds the hold on the book, and one that
+        // began earlier is seen here. No waiter is started at shutdown.
+        let refusal = match (shared.admit(slot), scope.ending()) {
+            (Err(refusal), _) => refusal,
+            (Ok(()), Some(ending)) => self.ended(ending),
+            (Ok(()), None) => {
+                let waited = shared.world.now().since(self.since);
+                tracing::debug!(
+                    lock = &*slot.name,
+                    fence = tenure.hold().fence.get(),
+                    ?waited,
+                    "lease acquired"
+                );
+                return Ok(tenure);
+            }
+        };
+        // Lost or given back, it is over either way.
+        let _ = tenure.finish().await;
+        Err(refusal)
+    }
+
+    /// Somebody else has it: what those behind this one in the queue, and messages, go by.
+    fn held(&self, turn: Turn, stored: Option<Stored>) -> Round {
+        let holder = stored.map(|stored| stored.record.owner);
+        *self.slot.sight() = Sight { holder, trouble: None };
+        Round::Held(turn)
+    }
+
+    /// Notes that the store is failing; tells for how long it has.
+    fn trouble(&self, error: &BackendError) -> Duration {
+        let now = self.shared.world.now();
+        let mut sight = self.slot.sight();
+        let since = match &mut sight.trouble {
+            Some((since, last)) => {
+                *last = error.clone();
+                *since
+            }
+            None => {
+                sight.trouble = Some((now, error.clone()));
+                let lock = &*self.slot.name;
+                tracing::warn!(lock, %error, "the store of this lock is failing; its campaign goes on where it can");
+                now
+            }
+        };
+        now.since(since)
+    }
+
+    fn failed(&self, since: Duration, error: BackendError) -> LockError {
+        LockError::from_backend(self.slot.name.clone(), self.slot.key.path().into(), since, error)
+    }
+
+    /// What `try_run` answers while another task of this process has the turn.
+    fn without_turn(&self) -> Result<(), LockError> {
+        let trouble = self.slot.sight().trouble.clone();
+        match trouble {
+            Some((since, error)) => Err(self.failed(self.shared.world.now().since(since), error)),
+            None => Ok(()),
+        }
+    }
+
+    fn tell_waiting(&self) {
+        let holder = self.slot.sight().holder.clone();
+        let held_by =
+            holder.as_ref().map_or("nobody yet: another task of this process is asking", Owner::as_str);
+        tracing::info!(lock = &*self.slot.name, held_by, "waiting for the lease");
+    }
+
+    fn ended(&self, ending: Ending) -> LockError {
+        let cause = match ending {
+            Ending::Lost(lost) => return LockError::Lost(lost),
+            Ending::Cancelled(cause) => cause,
+        };
+        let waited = self.shared.world.now().since(self.since);
+        let held_by = self.slot.sight().holder.clone();
+        let wait = Some(Wait { lock: self.slot.name.clone(), waited, held_by });
+        LockError::Cancelled(Cancelled { cause, wait })
+    }
+
+    /// `work`, unless the caller's context or the engine ends first.
+    async fn unless_interrupted<T>(&self, work: impl Future<Output = T>) -> Result<T, LockError> {
+        let interruption = async { race(self.scope.ended(), self.shared.closing.token.cancelled()).await };
+        match race(work, interruption).await {
+            Race::First(done) => Ok(done),
+            Race::Second(Race::Second(())) => Err(self.shared.shutting_down(self.slot)),
+            Race::Second(Race::First(())) => {
+                let ending = self.scope.ending().unwrap_or(Ending::Cancelled(CancelCause::Cancelled));
+                Err(self.ended(ending))
+            }
+        }
+    }
+}
+
+fn time_unknown() -> BackendError {
+    BackendError::new(
+        ErrorKind::Unavailable,
+        "the store's time could not be had, and a lease cannot be dated without",
+    )
+}

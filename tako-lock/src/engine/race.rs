@@ -1,0 +1,23 @@
+//! Two futures, the first one asked first: the order is fixed, so that a simulation repeats.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+pub(super) enum Race<A, B> {
+    First(A),
+    Second(B),
+}
+
+/// The one that is ready first; `first` when both are.
+pub(super) async fn race<A: Future, B: Future>(first: A, second: B) -> Race<A::Output, B::Output> {
+    let mut first = pin!(first);
+    let mut second = pin!(second);
+    poll_fn(|context| {
+        if let Poll::Ready(output) = first.as_mut().poll(context) {
+            return Poll::Ready(Race::First(output));
+        }
+        second.as_mut().poll(context).map(Race::Second)
+    })
+    .await
+}
