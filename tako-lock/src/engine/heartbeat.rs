@@ -4,6 +4,7 @@
 //! that ends before its first heartbeat costs no task, and a hung heartbeat delays no other hold's.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -46,7 +47,8 @@ impl Heartbeats {
     }
 
     /// Puts `hold` down for its next heartbeat, unless it is over.
-    pub(super) fn enrol(&self, shared: &Arc<Shared>, hold: &Arc<Hold>) {
+    pub(super) fn enrol(&self, hold: &Arc<Hold>) {
+        let shared = &hold.slot.shared;
         let mut book = self.book();
         book.beating.remove(&hold.number);
         // Asked under the lock: a hold is ended first and struck off after, so it cannot slip in between.
@@ -147,7 +149,7 @@ impl Keeper {
                 }
             }
             let Some(next) = next else { return };
-            race(heartbeats.earlier.notified(), shared.world.sleep_until(next)).await;
+            race(pin!(heartbeats.earlier.notified()), pin!(shared.world.sleep_until(next))).await;
         }
     }
 }
@@ -174,23 +176,23 @@ impl Beat {
         self.is_done = true;
         let Beat { hold, .. } = &self;
         if is_live {
-            hold.shared.heartbeats.enrol(&hold.shared, hold);
+            hold.slot.shared.heartbeats.enrol(hold);
         } else {
-            hold.shared.heartbeats.strike(hold);
+            hold.slot.shared.heartbeats.strike(hold);
         }
     }
 
     /// Tells whether the hold goes on.
     async fn confirm(&self) -> bool {
         let Beat { hold, .. } = self;
-        let shared = &hold.shared;
+        let shared = &hold.slot.shared;
         let mut write = next_write(hold);
         loop {
             // A holder past its deadline never renews: it has lost. The look at the clock says so to all.
             hold.standing();
             let Some(deadline) = hold.deadline() else { return false };
             let settled = write.settle_strictly(Effort::quick(deadline), |error| self.failed(error));
-            let settled = match race(hold.over.notified(), settled).await {
+            let settled = match race(pin!(hold.over.notified()), pin!(settled)).await {
                 Race::First(()) => return false,
                 Race::Second(settled) => settled,
             };
@@ -237,9 +239,12 @@ impl Beat {
 
     /// Waits before another try, at most until `deadline`; tells whether the hold goes on.
     async fn pause(&self, deadline: Moment) -> bool {
-        let Shared { world, policy, .. } = &*self.hold.shared;
+        let Shared { world, policy, .. } = &*self.hold.slot.shared;
         let again = world.now().plus(world::jittered(&**world, policy.pace)).min(deadline);
-        matches!(race(self.hold.over.notified(), world.sleep_until(again)).await, Race::Second(()))
+        matches!(
+            race(pin!(self.hold.over.notified()), pin!(world.sleep_until(again))).await,
+            Race::Second(())
+        )
     }
 
     fn failed(&self, error: &BackendError) {
@@ -252,15 +257,16 @@ impl Drop for Beat {
     fn drop(&mut self) {
         if !self.is_done {
             // Dropped with the runtime that it was on: due again wherever the next keeper starts.
-            self.hold.shared.heartbeats.enrol(&self.hold.shared, &self.hold);
+            self.hold.slot.shared.heartbeats.enrol(&self.hold);
         }
     }
 }
 
 fn next_write(hold: &Hold) -> Write {
-    let shared = &hold.shared;
+    let shared = &hold.slot.shared;
     let (record, token) = hold.version();
-    let (expires, error) = shared.expiry_from_now(Some(record.expires));
+    let now = shared.world.now();
+    let (expires, error) = shared.expiry_from(now, Some(record.expires));
     let record = Record { expires, ..record };
-    Write::new(shared.clone(), hold.slot.key.clone(), Some(token), record, error)
+    Write::new(hold.slot.clone(), now, Some(token), record, error)
 }

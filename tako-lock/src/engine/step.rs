@@ -139,6 +139,8 @@ pub(super) fn after_refusal(ours: &Record, stored: Option<Stored>) -> Refusal {
 pub(super) struct Confirmed {
     /// Before the first send of this very body.
     pub(super) first_sent: Moment,
+    /// When its outcome was known.
+    pub(super) known: Moment,
     /// Before the send that was answered, and the store's time of the write; unknown after a lost answer.
     pub(super) applied: Option<(Moment, StoreTime)>,
     /// What the record says.

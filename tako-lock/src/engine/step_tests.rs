@@ -146,8 +146,13 @@ fn a_refusal_is_explained_by_the_record() {
 
 #[test]
 fn a_deadline_counts_from_the_first_send_and_heeds_the_store() {
-    let confirmed =
-        |applied, expires, error| Confirmed { first_sent: at(100), applied, expires: store(expires), error };
+    let confirmed = |applied, expires, error| Confirmed {
+        first_sent: at(100),
+        known: at(5_200),
+        applied,
+        expires: store(expires),
+        error,
+    };
     let table = [
         // Reckoned right: TTL - MARGIN after the send, however late the answer.
         (confirmed(Some((at(100), store(1_000))), 31_000, Some(ms(0))), Some(at(28_100))),

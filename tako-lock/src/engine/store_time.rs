@@ -82,10 +82,10 @@ impl StoreClock {
 }
 
 impl Shared {
-    /// What a record written now says of its end, and how far off that may be. Without a sample it is a guess from
+    /// What a record made at `now` says of its end, and how far off that may be. Without a sample it is a guess from
     /// the host's wall clock: what the store then says of the write decides how long it is good for.
-    pub(super) fn expiry_from_now(&self, last: Option<StoreTime>) -> (StoreTime, Option<Duration>) {
-        let (time, error) = match self.store_clock.read(self.world.now()) {
+    pub(super) fn expiry_from(&self, now: Moment, last: Option<StoreTime>) -> (StoreTime, Option<Duration>) {
+        let (time, error) = match self.store_clock.read(now) {
             Some(reading) => (reading.time, Some(reading.error)),
             None => (self.world.wall(), None),
         };
@@ -116,7 +116,7 @@ impl Shared {
         // A slow answer says little about the time; it is asked for once more.
         for _ in 0..2 {
             let sent = self.world.now();
-            let time = self.store.now().await?;
+            let time = self.store.now().answer().await?;
             let received = self.world.now();
             self.store_clock.learn(sent, received, time);
             if received.since(sent) <= Duration::from_secs(1) {
