@@ -148,30 +148,35 @@ impl Visit<'_> {
                 Err(error) => return Round::Failed(turn, error),
             },
         };
-        let mut may_calibrate = true;
+        let mut calibration = None;
         for _ in 0..RACES {
             turn.notes.watch(stored.as_ref(), now);
             let step = loop {
                 let (store, watched) = (store_clock.read(now), turn.notes.watched.as_ref());
                 let step =
                     step::judge(self.slot.key.lock(), stored.as_ref(), &View { now, store, watched, policy });
-                if step != Step::Calibrate || !std::mem::replace(&mut may_calibrate, false) {
+                let is_needed = match step {
+                    Step::Calibrate => true,
+                    Step::Take { .. } => !store_clock.can_date(now, policy),
+                    Step::Wait | Step::Refuse(_) => false,
+                };
+                if calibration.is_some() || !is_needed {
                     break step;
                 }
-                if let Err(error) = self.slot.shared.calibrate().await {
-                    // A record that is there can be judged by watching it; one that is not needs the store's time.
-                    if stored.is_none() || !error.kind().is_transient() {
-                        return Round::Failed(turn, error);
-                    }
-                }
+                calibration = Some(self.slot.shared.calibrate().await);
                 now = world.now();
             };
             let (expected, fence) = match step {
                 Step::Take { expected, fence } => (expected, fence),
                 Step::Wait => return self.held(turn, stored),
-                Step::Calibrate if stored.is_some() => return self.held(turn, stored),
-                Step::Calibrate => return Round::Failed(turn, time_unknown()),
                 Step::Refuse(fault) => return Round::Failed(turn, fault.into()),
+                // A record that is there is judged by watching it meanwhile; one that is not needs the store's time.
+                Step::Calibrate => match calibration.and_then(Result::err) {
+                    Some(error) if stored.is_none() || !error.kind().is_transient() => {
+                        return Round::Failed(turn, error);
+                    }
+                    _ => return self.held(turn, stored),
+                },
             };
             let extra = stored.map(|stored| stored.record.extra).unwrap_or_default();
             let claim = Claim::new(self.slot, now, turn, expected, fence, extra);
@@ -232,7 +237,7 @@ impl Visit<'_> {
         turn.notes.next_look = None;
         *slot.sight() = Sight { holder: Some(grant.record.owner.clone()), trouble: None };
         let tenure = Tenure::new(Hold::new((*slot).clone(), scope, grant), turn);
-        slot.shared.heartbeats.enrol(tenure.hold());
+        slot.shared.heartbeats.enrol(tenure.hold(), tenure.hold().since());
         // Enrolled before it is asked: a shutdown that begins in between finds the hold on the book, and one that
         // began earlier is seen here. No waiter is started at shutdown.
         let refusal = match (slot.admit(), scope.ending()) {

@@ -3,6 +3,7 @@
 //! Every request that the store dates brackets its clock between the send and the answer. Between two samples the
 //! bound widens by what two clocks may run apart, so an old estimate is never trusted more than it deserves.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,7 +44,10 @@ struct Sample {
 impl Sample {
     fn reading(&self, now: Moment) -> Reading {
         let age = now.since(self.taken);
-        Reading { time: self.time.plus(age), error: self.error + age * Policy::DRIFT_PERCENT / 100 }
+        // In whole numbers: this stands in the path of every acquisition.
+        let drift = age.as_nanos() / (100 / u128::from(Policy::DRIFT_PERCENT));
+        let drift = Duration::from_nanos(u64::try_from(drift).unwrap_or(u64::MAX));
+        Reading { time: self.time.plus(age), error: self.error.saturating_add(drift) }
     }
 }
 
@@ -51,6 +55,8 @@ impl Sample {
 #[derive(Default)]
 pub(super) struct StoreClock {
     sample: Mutex<Option<Sample>>,
+    /// The store has answered a write without dating it.
+    is_undated: AtomicBool,
     /// Taken for the length of one probe; keeps when the last one ended, and how.
     probe: tokio::sync::Mutex<Option<(Moment, Result<(), BackendError>)>>,
 }
@@ -74,6 +80,20 @@ impl StoreClock {
         if replaces {
             *sample = Some(fresh);
         }
+    }
+
+    /// Whether a record may be dated by this clock as it is. A store that dates its writes tells the holder itself
+    /// how long each is good for; where it does not, all that the estimate may be off comes out of the lease.
+    pub(super) fn can_date(&self, now: Moment, policy: &Policy) -> bool {
+        let sample = self.sample();
+        sample.as_ref().is_some_and(|sample| {
+            !self.is_undated.load(Ordering::Relaxed) || sample.reading(now).error <= policy.guard / 4
+        })
+    }
+
+    /// Learns that the store does not date its writes.
+    pub(super) fn learn_undated(&self) {
+        self.is_undated.store(true, Ordering::Relaxed);
     }
 
     fn sample(&self) -> MutexGuard<'_, Option<Sample>> {

@@ -232,8 +232,9 @@ impl Write {
         let Shared { world, store_clock, .. } = &*self.slot.shared;
         let known = world.now();
         let sent = self.last_sent.unwrap_or(self.made);
-        if let Some(at) = at {
-            store_clock.learn(sent, known, at);
+        match at {
+            Some(at) => store_clock.learn(sent, known, at),
+            None => store_clock.learn_undated(),
         }
         Outcome::Landed { token, confirmed: self.confirmed(known, at.map(|at| (sent, at))) }
     }
