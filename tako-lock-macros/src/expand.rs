@@ -14,7 +14,7 @@ pub(crate) fn lock(krate: &TokenTree, name: &Literal) -> TokenStream {
             #krate::__private::inventory::submit! {
                 #krate::__private::declaration(#name, ::core::file!(), ::core::line!(), ::core::module_path!())
             }
-            const { #krate::__private::lock(#name) }
+            const { #krate::__private::named(#name) }
         }
     }
 }
@@ -67,26 +67,34 @@ pub(crate) fn function(
     }
     let (inner_attributes, statements) = split_body(body);
     let output = nameable(&item.output.ty);
-    let first = output.clone().into_iter().next().map_or_else(Span::call_site, |tree| tree.span());
-    // Located at the user's code, so that what is said of the whole body or of the bound is said there.
-    let work = spanned(Delimiter::Brace, statements, Span::mixed_site().located_at(body.span()));
-    let run = quote_spanned! { Span::call_site().located_at(first) => run };
+    let returns = Ident::new("returns", start_of(&item.output.ty));
+    // Located at the user's code, so that what is said of the whole body is said there.
+    let generated = Span::mixed_site().located_at(body.span());
+    // The edge that is never taken gives the block its type before the user's code is read: an expression of another
+    // type is then the one that is blamed.
+    let work = quote! {
+        #[allow(unreachable_code, clippy::pedantic, clippy::all)]
+        if false {
+            let out: #output = loop {};
+            return out;
+        }
+        #statements
+    };
+    let work = spanned(Delimiter::Brace, work, generated);
+    let taken = quote_spanned! { Span::mixed_site().located_at(start_of(ty)) => &#outer };
     let lock = lock(krate, name);
     let new_body = quote! {
         #inner_attributes
-        #krate::__private::#run::<#output, _, _>(
-            { static LOCK: #krate::Lock = #lock; &LOCK },
-            &#outer,
-            async move |#(#pattern)*: #(#ty)*| -> #output #work,
-        )
-        .await
+        #krate::__private::body({ static LOCK: #krate::Lock = #lock; &LOCK })
+            .#returns::<#output>()
+            .run(#taken, async move |#(#pattern)*| #work)
+            .await
     };
-    with_body(
-        item,
-        &spanned(Delimiter::Parenthesis, arguments, item.arguments.span()),
-        new_body,
-        Span::mixed_site().located_at(body.span()),
-    )
+    with_body(item, &spanned(Delimiter::Parenthesis, arguments, item.arguments.span()), new_body, generated)
+}
+
+fn start_of(trees: &[TokenTree]) -> Span {
+    peeled(trees.iter().cloned().collect()).first().map_or_else(Span::call_site, TokenTree::span)
 }
 
 /// A refused function stays what it was, with the faults in its body.

@@ -11,6 +11,8 @@ mod look_alike;
 mod name_rules;
 mod naming;
 mod placement;
+#[cfg(test)]
+mod soup;
 mod tokens;
 mod validate;
 
@@ -20,14 +22,20 @@ use crate::diag::Faults;
 use crate::item::Item;
 use crate::validate::{Call, Caller};
 
-/// What `tako::prelude::lock!` expands to: its crate, then what the user wrote.
+/// Declares a lock: `lock!("reindex")`. It is `tako::prelude::lock!` that is meant to be called: that one names its own
+/// crate first, then what the user wrote.
+///
+/// All faults of a call are reported at once, each at the tokens that it is about: what was found, what to write
+/// instead, and why. They are listed in [`tako::errors`](https://docs.rs/tako-lock/latest/tako/errors/).
 #[doc(hidden)]
 #[proc_macro]
 pub fn __lock(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     bang(input.into()).into()
 }
 
-/// TODO
+/// Puts a lock on an `async fn`, or gives a `static` its lock.
+///
+/// Use it as [`#[tako::lock("…")]`](https://docs.rs/tako-lock/latest/tako/attr.lock.html), where it is explained.
 #[proc_macro_attribute]
 pub fn lock(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     attribute(arguments.into(), item.into()).into()

@@ -227,32 +227,16 @@ fn output(item: &Function, faults: &mut Faults) {
 
 /// Types that are no path: what a path names, only the compiler knows.
 fn cannot_be_a_result(ty: &[TokenTree]) -> bool {
-    let built_in = ["bool", "char", "str", "String", "Option", "Vec"];
     match &ty[0] {
         // Parentheses around a type are not a tuple.
         tree @ TokenTree::Group(group) => {
-            as_group(tree, Delimiter::Bracket).is_some()
-                || group.stream().is_empty()
-                || group.stream().into_iter().any(|tree| is_punct(&tree, ','))
+            let inside = || group.stream().into_iter();
+            let tuple = inside().next().is_none() || inside().any(|tree| is_punct(&tree, ','));
+            tuple || as_group(tree, Delimiter::Bracket).is_some()
         }
         TokenTree::Punct(punct) => ['!', '&', '*'].contains(&punct.as_char()),
-        TokenTree::Ident(ident) => {
-            let word = ident.to_string();
-            let number =
-                matches!(word.as_bytes(), [b'u' | b'i' | b'f', b'0'..=b'9' | b's', ..]) && ty.len() == 1;
-            let keyword = ["impl", "dyn", "fn"].contains(&word.as_str());
-            keyword || number && is_number(&word) || built_in.contains(&word.as_str()) && !is_path(ty)
-        }
-        TokenTree::Literal(_) => false,
+        tree => ["impl", "dyn", "fn"].iter().any(|keyword| is_word(tree, keyword)),
     }
-}
-
-fn is_number(word: &str) -> bool {
-    matches!(&word[1..], "8" | "16" | "32" | "64" | "128" | "size")
-}
-
-fn is_path(ty: &[TokenTree]) -> bool {
-    ty.get(1).is_some_and(|tree| is_punct(tree, ':'))
 }
 
 /// The signature, from its first qualifier to its arguments.

@@ -78,15 +78,98 @@ impl Angles {
 
 /// The user's code on one line, cut short where it is long.
 pub(crate) fn quote_code(trees: &[TokenTree]) -> String {
-    let code: String = whole_code(trees);
+    let code = whole_code(trees);
     if code.chars().count() <= LONGEST_QUOTE {
         return code;
     }
     code.chars().take(LONGEST_QUOTE - 1).chain(['…']).collect()
 }
 
-/// The user's code on one line.
+/// The user's code on one line, spaced as people space types and calls: the compiler's own way of printing tokens that
+/// were taken apart is `pub static T : Vec < u8 >`.
 pub(crate) fn whole_code(trees: &[TokenTree]) -> String {
-    let code = trees.iter().cloned().collect::<TokenStream>().to_string();
-    code.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut code = String::new();
+    let mut after_pair = false;
+    for (at, tree) in trees.iter().enumerate() {
+        let pair =
+            at > 0 && [['-', '>'], [':', ':'], ['=', '>']].iter().any(|pair| is_pair(trees, at - 1, *pair));
+        let tight = match at.checked_sub(1).map(|before| &trees[before]) {
+            None => true,
+            Some(before) => {
+                pair || binds_right(before, after_pair) || binds_left(tree, before, trees.get(at + 1))
+            }
+        };
+        if !tight {
+            code.push(' ');
+        }
+        after_pair = pair;
+        match tree {
+            TokenTree::Group(group) => code.push_str(&group_code(group)),
+            tree => code.push_str(&tree.to_string()),
+        }
+    }
+    code
+}
+
+fn group_code(group: &Group) -> String {
+    let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+    let inside = whole_code(&inside);
+    match group.delimiter() {
+        Delimiter::Parenthesis => format!("({inside})"),
+        Delimiter::Bracket => format!("[{inside}]"),
+        Delimiter::Brace if inside.is_empty() => "{}".to_owned(),
+        Delimiter::Brace => format!("{{ {inside} }}"),
+        Delimiter::None => inside,
+    }
+}
+
+/// Whether nothing stands between this token and the next.
+fn binds_right(tree: &TokenTree, ends_pair: bool) -> bool {
+    match tree {
+        TokenTree::Punct(punct) if ends_pair => punct.as_char() == ':',
+        TokenTree::Punct(punct) => "&<'.!#-$".contains(punct.as_char()),
+        _ => false,
+    }
+}
+
+/// Whether nothing stands between this token and the one before it.
+fn binds_left(tree: &TokenTree, before: &TokenTree, after: Option<&TokenTree>) -> bool {
+    match tree {
+        TokenTree::Punct(punct) if punct.as_char() == '-' => !after.is_some_and(|after| is_punct(after, '>')),
+        TokenTree::Punct(punct) => ",;:.?><!".contains(punct.as_char()),
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
+            matches!(before, TokenTree::Ident(_)) || is_punct(before, '>')
+        }
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
+            matches!(before, TokenTree::Ident(ident) if ident != "mut")
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proc_macro2::{TokenStream, TokenTree};
+
+    use super::whole_code;
+
+    #[test]
+    fn code_is_spaced_as_people_space_it() -> Result<(), proc_macro2::LexError> {
+        let table = [
+            "pub static T: Vec<u8>;",
+            "async fn f<'a, T: Fn(A) -> B>(&self, ctx: Ctx, feed: &'a mut [u8]) -> Result<(), tako::LockError>",
+            "Duration::from_secs(60)",
+            "Options { ttl: 60 }",
+            "String::from(\"x\")",
+            "\"a\".to_string()",
+            "re-index",
+            "-1",
+            "impl Iterator<Item = u32> + '_",
+        ];
+        for code in table {
+            let trees: Vec<TokenTree> = code.parse::<TokenStream>()?.into_iter().collect();
+            assert_eq!(whole_code(&trees), code);
+        }
+        Ok(())
+    }
 }

@@ -291,7 +291,7 @@ fn no_options(call: &Call, options: &[&Argument], kept: Option<&str>) -> Message
 fn option_title(option: &Argument) -> String {
     match &option.shape {
         Shape::Keyword { key, .. } => key.clone(),
-        Shape::Applied { path, .. } => path.replace(' ', ""),
+        Shape::Applied { path, .. } => path.clone(),
         _ => quote_code(&option.trees),
     }
 }

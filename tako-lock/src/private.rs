@@ -5,7 +5,7 @@ use std::future::Future;
 use crate::{Ctx, Declaration, Lock, LockError};
 
 pub use inventory;
-pub use tako_lock_macros::__lock as lock_macro;
+pub use tako_lock_macros::__lock as lock;
 
 /// One declaration, for `inventory`.
 pub const fn declaration(name: &'static str, file: &'static str, line: u32, module: &'static str) -> Declaration {
@@ -13,7 +13,7 @@ pub const fn declaration(name: &'static str, file: &'static str, line: u32, modu
 }
 
 /// A lock under its name. The macros have checked it; this is the second fence, for whoever comes here by hand.
-pub const fn lock(name: &'static str) -> Lock {
+pub const fn named(name: &'static str) -> Lock {
     assert!(
         crate::name_rules::check(name).is_ok(),
         "this is not a legal lock name: 1 to 64 of `a-z`, `0-9`, `-`; a letter first; no `-` last or doubled"
@@ -21,14 +21,67 @@ pub const fn lock(name: &'static str) -> Lock {
     Lock::new(name)
 }
 
-/// Runs the body of a function under `#[tako::lock]`.
-pub async fn run<R, F, Fut>(lock: &Lock, ctx: &Ctx, body: F) -> R
-where
-    R: Outcome,
-    F: FnOnce(Ctx) -> Fut,
-    Fut: Future<Output = R>,
-{
-    R::from_result(lock.run(ctx, async |ctx| body(ctx).await.into_result()).await)
+/// Begins the body of a function under `#[tako::lock]`.
+pub const fn body(lock: &'static Lock) -> Body {
+    Body { lock }
+}
+
+/// A lock, and soon a body to run under it.
+#[derive(Debug)]
+pub struct Body {
+    lock: &'static Lock,
+}
+
+impl Body {
+    /// Checks the return type, here and nowhere else, so that a wrong one is told once.
+    pub const fn returns<R>(self) -> Returning<R, R::Value, R::Error>
+    where
+        R: Outcome,
+        R::Error: CarriesLockError,
+    {
+        Returning {
+            lock: self.lock,
+            into_result: R::into_result,
+            from_result: R::from_result,
+            carry: <R::Error as From<LockError>>::from,
+        }
+    }
+}
+
+/// A body whose return type is known to be a `Result` that can carry a `LockError`: functions instead of bounds.
+#[derive(Debug)]
+pub struct Returning<R, T, E> {
+    lock: &'static Lock,
+    into_result: fn(R) -> Result<T, E>,
+    from_result: fn(Result<T, E>) -> R,
+    carry: fn(LockError) -> E,
+}
+
+impl<R, T, E> Returning<R, T, E> {
+    /// Runs the body holding the lock.
+    pub async fn run<F, Fut>(self, ctx: &Ctx, body: F) -> R
+    where
+        F: FnOnce(Ctx) -> Fut,
+        Fut: Future<Output = R>,
+    {
+        let Returning { lock, into_result, from_result, carry } = self;
+        let done = lock.run(ctx, async |ctx| into_result(body(ctx).await).map_err(Failure::Body)).await;
+        from_result(done.map_err(|failure| match failure {
+            Failure::Body(error) => error,
+            Failure::Lock(error) => carry(error),
+        }))
+    }
+}
+
+enum Failure<E> {
+    Body(E),
+    Lock(LockError),
+}
+
+impl<E> From<LockError> for Failure<E> {
+    fn from(error: LockError) -> Self {
+        Failure::Lock(error)
+    }
 }
 
 /// What a function under `#[tako::lock]` returns.
@@ -42,14 +95,15 @@ pub trait Outcome: Sized {
     /// What the body gives when it succeeds.
     type Value;
     /// What it gives when it fails.
-    type Error: From<LockError>;
+    type Error;
     /// The outcome as the `Result` that it is.
     fn into_result(self) -> Result<Self::Value, Self::Error>;
     /// And back.
     fn from_result(result: Result<Self::Value, Self::Error>) -> Self;
 }
 
-impl<T, E: CarriesLockError> Outcome for Result<T, E> {
+#[diagnostic::do_not_recommend]
+impl<T, E> Outcome for Result<T, E> {
     type Value = T;
     type Error = E;
 
