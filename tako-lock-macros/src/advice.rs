@@ -10,6 +10,7 @@ pub(crate) enum Topic {
     Place,
     Holder,
     Sharing,
+    Crate,
 }
 
 /// The words of each topic, in lower case and without `_`.
@@ -98,6 +99,7 @@ const WORDS: &[(Topic, &[&str])] = &[
             "app",
             "project",
             "region",
+            "create",
             "store",
             "storage",
             "backend",
@@ -123,6 +125,7 @@ const WORDS: &[(Topic, &[&str])] = &[
             "id",
         ],
     ),
+    (Topic::Crate, &["crate"]),
     (
         Topic::Sharing,
         &[
@@ -190,6 +193,10 @@ impl Topic {
             Topic::Holder => {
                 "each hold gets its own owner and fencing token: read them with `ctx.fence()` while your code runs, \
                  and name the instance with `Engine::builder()`"
+            }
+            Topic::Crate => {
+                "no option is needed where the dependency has another name: `extern crate other as tako;` at the root of \
+                 the program, or `use other as tako;` in the module"
             }
             Topic::Sharing => {
                 "a lock has one holder at a time, and its holder cannot take it again: pass the `ctx` that your code \

@@ -29,6 +29,8 @@ pub(crate) enum Shape {
     Keyword { key: String, separator: char, value: Vec<TokenTree> },
     /// `Options { ttl: 60 }` or `Duration::from_secs(60)`: something named, then brackets.
     Applied { path: String, inside: Group },
+    /// A comma that ends no argument.
+    Comma,
     /// Anything else.
     Expression,
 }
@@ -63,8 +65,9 @@ impl Argument {
 
 fn shape(trees: &[TokenTree]) -> Shape {
     match trees {
+        [comma] if is_punct(comma, ',') => Shape::Comma,
         [TokenTree::Ident(_)] if is_boolean(&trees[0]) => {
-            Shape::Literal { called: "boolean", inside: trees[0].to_string() }
+            Shape::Literal { called: "boolean", inside: String::new() }
         }
         [TokenTree::Literal(_)] => literal(&trees[0]),
         [minus, TokenTree::Literal(_)] if is_punct(minus, '-') => {

@@ -4,7 +4,8 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree
 use quote::{quote, quote_spanned};
 
 use crate::diag::Faults;
-use crate::item::{Function, Parameter, Static};
+use crate::item::{Function, Static};
+use crate::parameter::Parameter;
 use crate::tokens::{Angles, is_pair, is_punct, is_word, peeled};
 
 /// The value of a declared lock, as an expression.
@@ -73,7 +74,7 @@ pub(crate) fn function(
     // The edge that is never taken gives the block its type before the user's code is read: an expression of another
     // type is then the one that is blamed.
     let work = quote! {
-        #[allow(unreachable_code, clippy::pedantic, clippy::all)]
+        #[allow(unreachable_code)]
         if false {
             let out: #output = loop {};
             return out;
@@ -81,13 +82,14 @@ pub(crate) fn function(
         #statements
     };
     let work = spanned(Delimiter::Brace, work, generated);
-    let taken = quote_spanned! { Span::mixed_site().located_at(start_of(ty)) => &#outer };
+    let with = Ident::new("with", start_of(ty));
     let lock = lock(krate, name);
     let new_body = quote! {
         #inner_attributes
         #krate::__private::body({ static LOCK: #krate::Lock = #lock; &LOCK })
             .#returns::<#output>()
-            .run(#taken, async move |#(#pattern)*| #work)
+            .#with::<#(#ty)*>(&#outer)
+            .run(async move |#(#pattern)*| #work)
             .await
     };
     with_body(item, &spanned(Delimiter::Parenthesis, arguments, item.arguments.span()), new_body, generated)
@@ -145,12 +147,16 @@ fn outer_context(pattern: &[TokenTree]) -> Ident {
         TokenTree::Ident(ident) => Some(ident),
         _ => None,
     });
-    let span =
-        written.as_ref().map_or_else(Span::mixed_site, |ident| Span::mixed_site().located_at(ident.span()));
-    let written = written.map(|ident| ident.to_string()).unwrap_or_default();
-    let plain = written.trim_start_matches('_');
-    let usable = syn::parse_str::<Ident>(plain).is_ok();
-    Ident::new(if usable { plain } else { "ctx" }, span)
+    let mut written = written.unwrap_or_else(|| Ident::new("ctx", Span::call_site()));
+    let span = Span::mixed_site().located_at(written.span());
+    let name = written.to_string();
+    if let Some(plain) = name.strip_prefix('_') {
+        // `_` and `_ctx` say that the body has no use for it; the outer function has.
+        let usable = syn::parse_str::<Ident>(plain).is_ok();
+        written = Ident::new(if usable { plain } else { "ctx" }, span);
+    }
+    written.set_span(span);
+    written
 }
 
 /// The inner attributes at the head of a body, and the rest.

@@ -3,7 +3,8 @@
 
 use proc_macro2::{Delimiter, Group, Ident, TokenTree};
 
-use crate::tokens::{Angles, as_group, is_pair, is_punct, is_word, peeled, whole_code};
+use crate::parameter::{Parameter, split_at_commas};
+use crate::tokens::{Angles, as_group, is_pair, is_punct, is_word, peeled};
 
 #[derive(Debug)]
 pub(crate) enum Item {
@@ -71,16 +72,6 @@ pub(crate) struct Other {
     pub(crate) trees: Vec<TokenTree>,
 }
 
-/// One argument of a function.
-#[derive(Debug)]
-pub(crate) struct Parameter {
-    pub(crate) attributes: Vec<TokenTree>,
-    pub(crate) pattern: Vec<TokenTree>,
-    /// `:`; none for `self` and its like.
-    pub(crate) colon: Option<TokenTree>,
-    pub(crate) ty: Vec<TokenTree>,
-}
-
 pub(crate) fn parse(trees: Vec<TokenTree>) -> Item {
     // A whole item forwarded as `$item:item` stands in an invisible group.
     if let [TokenTree::Group(group)] = &trees[..]
@@ -114,7 +105,7 @@ fn front(trees: &[TokenTree]) -> (Vec<Attribute>, usize, usize) {
     (attributes, end_of_attributes, at)
 }
 
-fn attribute(trees: &[TokenTree]) -> Option<Attribute> {
+pub(crate) fn attribute(trees: &[TokenTree]) -> Option<Attribute> {
     let [pound, bracket, ..] = trees else { return None };
     let inside = as_group(bracket, Delimiter::Bracket).filter(|_| is_punct(pound, '#'))?;
     let inside = peeled(inside.stream());
@@ -257,10 +248,7 @@ impl Other {
 
 impl Function {
     pub(crate) fn parameters(&self) -> Vec<Parameter> {
-        split_at_commas(self.arguments.stream().into_iter().collect())
-            .into_iter()
-            .map(Parameter::new)
-            .collect()
+        split_at_commas(self.arguments.stream()).iter().map(|trees| Parameter::new(trees)).collect()
     }
 
     pub(crate) fn is_async(&self) -> bool {
@@ -273,74 +261,4 @@ impl Attribute {
     pub(crate) fn is_lock(&self) -> bool {
         self.path == "tako::lock" || self.path.ends_with("::tako::lock")
     }
-}
-
-impl Parameter {
-    fn new(trees: Vec<TokenTree>) -> Parameter {
-        let mut start = 0;
-        while let Some(attribute) = attribute(&trees[start..]) {
-            start += attribute.trees.len();
-        }
-        let mut colon = None;
-        let mut at = start;
-        while at < trees.len() && colon.is_none() {
-            if is_pair(&trees, at, [':', ':']) {
-                at += 2;
-            } else if is_punct(&trees[at], ':') {
-                colon = Some(at);
-            } else {
-                at += 1;
-            }
-        }
-        let end = colon.unwrap_or(trees.len());
-        Parameter {
-            attributes: trees[..start].to_vec(),
-            pattern: trees[start..end].to_vec(),
-            colon: colon.map(|at| trees[at].clone()),
-            ty: trees.get(end + 1..).unwrap_or_default().to_vec(),
-        }
-    }
-
-    /// `self`, `&self`, `&'a mut self`, `self: Rc<Self>` and their like.
-    pub(crate) fn is_receiver(&self) -> bool {
-        peeled(self.pattern.iter().cloned().collect()).last().is_some_and(|tree| is_word(tree, "self"))
-    }
-
-    /// Whether the type is spelled `Ctx`, with or without a path before it.
-    pub(crate) fn is_context(&self) -> bool {
-        let ty = peeled(self.ty.iter().cloned().collect());
-        let path = ty.iter().all(|tree| matches!(tree, TokenTree::Ident(_)) || is_punct(tree, ':'));
-        path && ty.last().is_some_and(|tree| is_word(tree, "Ctx"))
-    }
-
-    pub(crate) fn trees(&self) -> Vec<TokenTree> {
-        let mut trees = self.attributes.clone();
-        trees.extend(self.pattern.iter().cloned());
-        trees.extend(self.colon.clone());
-        trees.extend(self.ty.iter().cloned());
-        trees
-    }
-
-    pub(crate) fn code(&self) -> String {
-        whole_code(&self.trees()[self.attributes.len()..])
-    }
-}
-
-/// Cuts at the commas outside of all brackets.
-fn split_at_commas(trees: Vec<TokenTree>) -> Vec<Vec<TokenTree>> {
-    let mut pieces = Vec::new();
-    let mut piece = Vec::new();
-    let mut angles = Angles::default();
-    for tree in trees {
-        if angles.closed() && is_punct(&tree, ',') {
-            pieces.push(std::mem::take(&mut piece));
-            continue;
-        }
-        angles.pass(&tree);
-        piece.push(tree);
-    }
-    if !piece.is_empty() {
-        pieces.push(piece);
-    }
-    pieces
 }

@@ -10,6 +10,8 @@ mod item;
 mod look_alike;
 mod name_rules;
 mod naming;
+mod options;
+mod parameter;
 mod placement;
 #[cfg(test)]
 mod soup;
@@ -63,7 +65,7 @@ fn attribute(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let name = validate::name(&call, &args::parse(arguments), &mut faults);
     match item {
         Item::Static(item) => {
-            placement::static_item(&call, &item, &mut faults);
+            placement::static_item(&item, &mut faults);
             match name {
                 Some(name) if faults.is_empty() => expand::static_item(&krate, &item, &name),
                 _ => expand::refused_static(&item, &faults),

@@ -69,16 +69,16 @@ pub(crate) fn repair(name: &str) -> Option<String> {
 fn plain(character: char) -> Option<char> {
     match look_alike::find(character) {
         Some(LookAlike::Letter { like, .. }) if character.is_uppercase() => Some(like.to_ascii_uppercase()),
-        Some(look_alike) => look_alike.plain().and_then(separator),
-        None => separator(character),
+        Some(look_alike) => look_alike.plain().map(separator),
+        None => Some(separator(character)),
     }
 }
 
-fn separator(character: char) -> Option<char> {
+fn separator(character: char) -> char {
     match character {
-        '_' | '/' | '\\' | '.' | ':' => Some('-'),
-        _ if character.is_whitespace() => Some('-'),
-        _ => Some(character),
+        '_' | '/' | '\\' | '.' | ':' => '-',
+        _ if character.is_whitespace() => '-',
+        _ => character,
     }
 }
 

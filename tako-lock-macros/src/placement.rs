@@ -5,8 +5,9 @@ use syn::LitStr;
 
 use crate::diag::{Faults, Heading, Message};
 use crate::expand;
-use crate::item::{Attribute, Body, Function, Item, Other, Parameter, Static};
+use crate::item::{Attribute, Body, Function, Item, Other, Static};
 use crate::naming::repair;
+use crate::parameter::Parameter;
 use crate::tokens::{as_group, is_punct, is_word, peeled, quote_code, whole_code};
 use crate::validate::Call;
 
@@ -31,19 +32,16 @@ pub(crate) fn other(item: &Other, faults: &mut Faults) {
     faults.push(shown, message, Heading::Placement);
 }
 
-pub(crate) fn static_item(call: &Call, item: &Static, faults: &mut Faults) {
+pub(crate) fn static_item(item: &Static, faults: &mut Faults) {
     if let Some(mutable) = &item.mutable {
         let message = Message::new("a `static` under `#[tako::lock]` is not `mut`")
             .help("drop `mut`: a lock is shared as it is, and taking it needs no `mut`");
         faults.push(std::slice::from_ref(mutable), message, Heading::Placement);
     }
     if !item.initializer.is_empty() {
-        let attribute = call.with(&call.example);
         let message = Message::new("a `static` under `#[tako::lock]` has no initializer")
             .help(format!("end it after the type, `{};`: the attribute gives the value", declared(item)))
-            .help(format!(
-                "or keep the value and drop the attribute: {attribute} and `lock!` do the same here"
-            ));
+            .help("or keep the value and drop the attribute: one declaration is enough");
         faults.push(&item.initializer, message, Heading::Placement);
     }
 }
@@ -169,9 +167,12 @@ fn context(item: &Function, parameters: &[Parameter], faults: &mut Faults) -> Op
         return Some(place);
     }
     let mut message = Message::new("a locked function takes the context first: `ctx: Ctx`");
-    if first.is_some_and(is_borrowed_context) {
+    if first.is_some_and(is_borrowed) {
         message =
             message.help("take it by value: a context is cheap to clone, and the body gets one of its own");
+    } else if first.is_some_and(stands_for_context) {
+        message = message
+            .help("spell its type `Ctx`, or with a path before it: an alias cannot be told from other types");
     }
     let message = message
         .help(format!("write `{}`", suggested(item, parameters, place)))
@@ -183,9 +184,14 @@ fn context(item: &Function, parameters: &[Parameter], faults: &mut Faults) -> Op
     None
 }
 
-fn is_borrowed_context(parameter: &Parameter) -> bool {
-    parameter.ty.first().is_some_and(|tree| is_punct(tree, '&'))
-        && parameter.ty.last().is_some_and(|tree| is_word(tree, "Ctx"))
+/// Whether this was meant to be the context: by its name, or by the end of its type.
+fn stands_for_context(parameter: &Parameter) -> bool {
+    let named = |word: &str| parameter.pattern.iter().any(|tree| is_word(tree, word));
+    named("ctx") || named("_ctx") || parameter.ty.last().is_some_and(|tree| is_word(tree, "Ctx"))
+}
+
+fn is_borrowed(parameter: &Parameter) -> bool {
+    stands_for_context(parameter) && parameter.ty.first().is_some_and(|tree| is_punct(tree, '&'))
 }
 
 /// The signature with the context in its place, ready to paste.
@@ -194,15 +200,22 @@ fn suggested(item: &Function, parameters: &[Parameter], place: usize) -> String 
     let context = after.iter().find(|parameter| parameter.is_context());
     let mut arguments: Vec<String> = before.iter().map(Parameter::code).collect();
     arguments.push(context.map_or_else(|| "ctx: Ctx".to_owned(), Parameter::code));
-    let others = after.iter().filter(|parameter| !parameter.is_context() && !is_borrowed_context(parameter));
+    let others = after.iter().filter(|parameter| !parameter.is_context() && !stands_for_context(parameter));
     arguments.extend(others.map(Parameter::code));
     let generics = whole_code(&item.generics);
-    let output = if item.output.ty.is_empty() {
-        "Result<(), tako::LockError>".to_owned()
-    } else {
-        whole_code(&item.output.ty)
-    };
+    let ty = peeled(item.output.ty.iter().cloned().collect());
+    let output = if ty.is_empty() || cannot_be_a_result(&ty) { wrapped(&ty) } else { whole_code(&ty) };
     format!("async fn {}{generics}({}) -> {output}", item.name, arguments.join(", "))
+}
+
+/// The return type that was meant.
+fn wrapped(ty: &[TokenTree]) -> String {
+    let value = match ty {
+        [] => "()".to_owned(),
+        [never] if is_punct(never, '!') => "()".to_owned(),
+        ty => whole_code(ty),
+    };
+    format!("Result<{value}, tako::LockError>")
 }
 
 fn output(item: &Function, faults: &mut Faults) {
@@ -216,10 +229,9 @@ fn output(item: &Function, faults: &mut Faults) {
         faults.push(&header(item), message, Heading::Signature);
     } else if cannot_be_a_result(&ty) {
         let found = quote_code(&ty);
-        let meant = if is_punct(&ty[0], '!') { "()" } else { &found };
         let message =
             Message::new(format!("an `async fn` under `#[tako::lock]` returns a `Result`, not `{found}`"))
-                .help(format!("write `Result<{meant}, tako::LockError>`"))
+                .help(format!("write `{}`", wrapped(&ty)))
                 .note(rule);
         faults.push(&item.output.ty, message, Heading::Signature);
     }

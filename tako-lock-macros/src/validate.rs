@@ -1,13 +1,13 @@
 //! Judges the arguments of a call: one legal name, and nothing else.
 
-use proc_macro2::{Delimiter, Literal, Span, TokenStream, TokenTree};
+use proc_macro2::{Literal, Span, TokenTree};
 use syn::LitStr;
 
-use crate::advice::{Topic, topic};
 use crate::args::{Argument, Shape};
-use crate::diag::{Faults, Heading, Message, POLICY, RULE, WHY};
+use crate::diag::{Faults, Heading, Message, RULE, WHY};
 use crate::naming::{fault, repair};
-use crate::tokens::{is_pair, is_punct, peeled, quote_code};
+use crate::options::no_options;
+use crate::tokens::{is_punct, peeled, quote_code};
 
 /// Which macro was called, and the name that its examples show.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub(crate) enum Caller {
 }
 
 impl Call {
-    fn title(&self) -> &'static str {
+    pub(crate) fn title(&self) -> &'static str {
         match self.caller {
             Caller::Bang => "`lock!`",
             Caller::Attribute => "`#[tako::lock]`",
@@ -43,32 +43,41 @@ impl Call {
 
 /// The name's literal, when the arguments are one legal name; what is wrong goes to `faults`.
 pub(crate) fn name(call: &Call, arguments: &[Argument], faults: &mut Faults) -> Option<Literal> {
-    let place = match arguments {
-        [] => {
-            let message = Message::new(format!("{} needs a name", call.title()));
-            faults.push_at(call.span, needs_a_name(call, message), Heading::Name);
-            return None;
-        }
+    let (commas, arguments): (Vec<&Argument>, Vec<&Argument>) =
+        arguments.iter().partition(|argument| matches!(argument.shape, Shape::Comma));
+    let place = match &arguments[..] {
         // An option in the name's place: the name may follow.
         [first, ..] if is_option(first) => {
             arguments.iter().position(|argument| matches!(argument.shape, Shape::Text(_)))
         }
-        _ => Some(0),
+        [_, ..] => Some(0),
+        [] => {
+            let message = needs_a_name(call, Message::new(format!("{} needs a name", call.title())));
+            match commas.first() {
+                Some(comma) => faults.push(&comma.trees, message, Heading::Name),
+                None => faults.push_at(call.span, message, Heading::Name),
+            }
+            return None;
+        }
     };
+    let judged = place.map(|place| one_name(call, arguments[place], faults));
+    let kept = judged.as_ref().and_then(|(_, kept)| kept.as_deref());
     let others =
-        arguments.iter().enumerate().filter(|(at, _)| Some(*at) != place).map(|(_, argument)| argument);
-    let (names, options): (Vec<_>, Vec<_>) = others.partition(|argument| is_name(argument));
-    let named = place.map(|place| one_name(call, &arguments[place], faults));
-    let kept = named.as_ref().and_then(|(_, kept)| kept.clone());
+        arguments.iter().enumerate().filter(|(at, _)| Some(*at) != place).map(|(_, argument)| *argument);
+    let (names, options): (Vec<&Argument>, Vec<&Argument>) = others.partition(|argument| is_name(argument));
     for second in names {
         faults.push(&second.trees, second_name(call, second), Heading::Literal);
     }
     if let ([first, ..], [.., last]) = (&options[..], &options[..]) {
-        let mut shown = first.trees.clone();
-        shown.extend(last.trees.iter().cloned());
-        faults.push(&shown, no_options(call, &options, kept.as_deref()), Heading::Options);
+        let shown = [&first.trees[..], &last.trees[..]].concat();
+        faults.push(&shown, no_options(call, &options, kept), Heading::Options);
     }
-    named.and_then(|(literal, _)| literal)
+    for comma in commas {
+        let message = Message::new(format!("{} has a comma too many", call.title()))
+            .help(format!("remove it: {}", call.with(kept.unwrap_or(&call.example))));
+        faults.push(&comma.trees, message, Heading::Literal);
+    }
+    judged.and_then(|(literal, _)| literal)
 }
 
 fn needs_a_name(call: &Call, message: Message) -> Message {
@@ -160,8 +169,11 @@ fn not_a_literal(call: &Call, argument: &Argument) -> (Message, Option<String>) 
                 Message::new(format!("{} takes a string literal, found a call of `{name}!`", call.title()));
             match name.as_str() {
                 "concat" | "stringify" => {
-                    let joined =
-                        if name == "concat" { concatenated(inside) } else { Some(inside.to_string()) };
+                    let joined = if name == "concat" {
+                        concatenated(peeled(inside.clone()), ',')
+                    } else {
+                        Some(inside.to_string())
+                    };
                     let meant = joined.and_then(|joined| repair(&joined));
                     match meant {
                         Some(_) => {
@@ -182,7 +194,7 @@ fn not_a_literal(call: &Call, argument: &Argument) -> (Message, Option<String>) 
         Shape::Literal { called, inside } => write_it(found(&format!("the {called}")), repair(inside)),
         Shape::Suffixed(text) => {
             let message = Message::new(format!(
-                "{} takes a string literal, found the suffix `{}` on it",
+                "{} takes a string literal without a suffix, found `{}` on it",
                 call.title(),
                 text.suffix()
             ));
@@ -202,10 +214,12 @@ fn not_a_literal(call: &Call, argument: &Argument) -> (Message, Option<String>) 
             needs_a_name(call, Message::new(format!("{} needs a name before the comma", call.title()))),
             None,
         ),
-        Shape::Text(_) | Shape::Applied { .. } | Shape::Expression => match only_string(&argument.trees) {
-            Some(text) => write_it(found("the expression"), repair(&text)),
-            None => (found("the expression").help(ONE_FIXED_NAME).note(WHY), None),
-        },
+        Shape::Text(_) | Shape::Comma | Shape::Applied { .. } | Shape::Expression => {
+            match only_string(&argument.trees).or_else(|| concatenated(argument.trees.clone(), '+')) {
+                Some(text) => write_it(found("the expression"), repair(&text)),
+                None => (found("the expression").help(ONE_FIXED_NAME).note(WHY), None),
+            }
+        }
     }
 }
 
@@ -224,7 +238,7 @@ fn only_string(trees: &[TokenTree]) -> Option<String> {
                     texts.push(only_string(&inside)?);
                 }
             }
-            TokenTree::Punct(punct) if punct.as_char() == '+' => return None,
+            tree if is_punct(tree, '+') => return None,
             _ => {}
         }
     }
@@ -232,12 +246,12 @@ fn only_string(trees: &[TokenTree]) -> Option<String> {
     Some(text.clone())
 }
 
-/// What `concat!` gives, when all its arguments are literals that read as they are written.
-fn concatenated(inside: &TokenStream) -> Option<String> {
+/// The literals in a row, when there is nothing else between the separators: what `concat!` gives.
+fn concatenated(trees: Vec<TokenTree>, separator: char) -> Option<String> {
     let mut joined = String::new();
-    for tree in peeled(inside.clone()) {
+    for tree in trees {
         match syn::parse2::<syn::Lit>(tree.clone().into()) {
-            _ if is_punct(&tree, ',') => {}
+            _ if is_punct(&tree, separator) => {}
             Ok(syn::Lit::Str(text)) => joined.push_str(&text.value()),
             Ok(syn::Lit::Char(character)) => joined.push(character.value()),
             Ok(syn::Lit::Int(number)) => joined.push_str(number.base10_digits()),
@@ -263,67 +277,4 @@ fn second_name(call: &Call, second: &Argument) -> Message {
         (Caller::Attribute, None) => "one attribute a lock: a function that needs both has two".to_owned(),
     };
     Message::new(format!("{} takes one name, found another", call.title())).help(help).note(WHY)
-}
-
-fn no_options(call: &Call, options: &[&Argument], kept: Option<&str>) -> Message {
-    let mut found: Vec<String> = options.iter().map(|option| format!("`{}`", option_title(option))).collect();
-    found.dedup();
-    let found = match &found[..] {
-        [one] => one.clone(),
-        [before @ .., last] => format!("{} and {last}", before.join(", ")),
-        [] => String::new(),
-    };
-    let mut message = Message::new(format!("{} takes a name and no options, found {found}", call.title()));
-    let them = if options.len() == 1 { "it" } else { "them" };
-    message = match kept {
-        Some(name) => message.help(format!("remove {them}: {}", call.with(name))),
-        None => message.help(format!("write a name instead: {}", call.with(&call.example))),
-    };
-    let mut topics: Vec<Topic> = Vec::new();
-    for topic in options.iter().flat_map(|option| topics_of(option)) {
-        if !topics.contains(&topic) {
-            topics.push(topic);
-        }
-    }
-    topics.iter().fold(message, |message, topic| message.help(topic.advice())).note(POLICY)
-}
-
-fn option_title(option: &Argument) -> String {
-    match &option.shape {
-        Shape::Keyword { key, .. } => key.clone(),
-        Shape::Applied { path, .. } => path.clone(),
-        _ => quote_code(&option.trees),
-    }
-}
-
-fn topics_of(option: &Argument) -> Vec<Topic> {
-    let words = match &option.shape {
-        Shape::Keyword { key, .. } => vec![key.clone()],
-        Shape::Applied { inside, .. } if inside.delimiter() == Delimiter::Brace => {
-            fields(&peeled(inside.stream()))
-        }
-        _ => all_words(&option.trees),
-    };
-    words.iter().filter_map(|word| topic(word)).collect()
-}
-
-/// The names of the fields in `ttl: 60, wait`.
-fn fields(trees: &[TokenTree]) -> Vec<String> {
-    let starts = trees.iter().enumerate().filter(|(at, tree)| {
-        let after_comma = *at == 0 || is_punct(&trees[at - 1], ',');
-        after_comma && matches!(tree, TokenTree::Ident(_)) && !is_pair(trees, at + 1, [':', ':'])
-    });
-    starts.map(|(_, tree)| tree.to_string()).collect()
-}
-
-fn all_words(trees: &[TokenTree]) -> Vec<String> {
-    let mut words = Vec::new();
-    for tree in trees {
-        match tree {
-            TokenTree::Ident(ident) => words.push(ident.to_string()),
-            TokenTree::Group(group) => words.extend(all_words(&peeled(group.stream()))),
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-    }
-    words
 }

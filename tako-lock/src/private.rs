@@ -8,7 +8,12 @@ pub use inventory;
 pub use tako_lock_macros::__lock as lock;
 
 /// One declaration, for `inventory`.
-pub const fn declaration(name: &'static str, file: &'static str, line: u32, module: &'static str) -> Declaration {
+pub const fn declaration(
+    name: &'static str,
+    file: &'static str,
+    line: u32,
+    module: &'static str,
+) -> Declaration {
     Declaration { name, file, line, module }
 }
 
@@ -58,13 +63,27 @@ pub struct Returning<R, T, E> {
 }
 
 impl<R, T, E> Returning<R, T, E> {
+    /// Checks the type of the context, for the same reason.
+    pub fn with<C: Context>(self, ctx: &C) -> Ready<'_, R, T, E> {
+        Ready { returning: self, ctx: ctx.ctx() }
+    }
+}
+
+/// A body with nothing left to check.
+#[derive(Debug)]
+pub struct Ready<'a, R, T, E> {
+    returning: Returning<R, T, E>,
+    ctx: &'a Ctx,
+}
+
+impl<R, T, E> Ready<'_, R, T, E> {
     /// Runs the body holding the lock.
-    pub async fn run<F, Fut>(self, ctx: &Ctx, body: F) -> R
+    pub async fn run<F, Fut>(self, body: F) -> R
     where
         F: FnOnce(Ctx) -> Fut,
         Fut: Future<Output = R>,
     {
-        let Returning { lock, into_result, from_result, carry } = self;
+        let Ready { returning: Returning { lock, into_result, from_result, carry }, ctx } = self;
         let done = lock.run(ctx, async |ctx| into_result(body(ctx).await).map_err(Failure::Body)).await;
         from_result(done.map_err(|failure| match failure {
             Failure::Body(error) => error,
@@ -81,6 +100,24 @@ enum Failure<E> {
 impl<E> From<LockError> for Failure<E> {
     fn from(error: LockError) -> Self {
         Failure::Lock(error)
+    }
+}
+
+/// The context, and nothing else that is called `Ctx`.
+#[diagnostic::on_unimplemented(
+    message = "a locked function takes the context first: `ctx: Ctx`, and `{Self}` is another type",
+    label = "write `ctx: tako::Ctx`",
+    note = "losing the lease cancels this context, and with it the work that was given it",
+    note = "docs: https://docs.rs/tako-lock/latest/tako/errors/#types"
+)]
+pub trait Context {
+    /// The context itself.
+    fn ctx(&self) -> &Ctx;
+}
+
+impl Context for Ctx {
+    fn ctx(&self) -> &Ctx {
+        self
     }
 }
 
@@ -121,6 +158,7 @@ impl<T, E> Outcome for Result<T, E> {
     message = "the error type `{Self}` cannot carry a `tako::LockError`",
     label = "taking the lock can fail before the body runs",
     note = "give `{Self}` a variant for it: `#[error(transparent)] Lock(#[from] tako::LockError)`",
+    note = "a type parameter needs `From<tako::LockError>` among its bounds",
     note = "docs: https://docs.rs/tako-lock/latest/tako/errors/#types"
 )]
 pub trait CarriesLockError: From<LockError> {}
