@@ -261,8 +261,9 @@ impl Tenure {
     /// # Cancel safety
     /// The release goes on in the background.
     pub(crate) async fn finish(self) -> Result<(), Lost> {
-        let release = ScopeGuard::into_inner(self.0).end()?;
-        release.settle().await;
+        if let Some(release) = ScopeGuard::into_inner(self.0).end()?.send() {
+            release.settle().await;
+        }
         Ok(())
     }
 }

@@ -34,6 +34,18 @@ impl Release {
         Release(scopeguard::guard(Parts { write, until, turn }, Parts::settle_in_background))
     }
 
+    /// Sends it; `None` when it was settled at once, as where the store is in memory.
+    pub(super) fn send(mut self) -> Option<Release> {
+        match self.0.write.send() {
+            Some(Ok(Outcome::Landed { token, .. })) => {
+                ScopeGuard::into_inner(self.0).released(token);
+                None
+            }
+            // Settling it sends it once more, which an outcome of any other kind takes.
+            _ => Some(self),
+        }
+    }
+
     /// Ends when the record is free, when it turned out to be somebody else's, or when the budget is used up.
     pub(super) async fn settle(mut self) -> Turn {
         self.0.settle().await;
@@ -53,12 +65,7 @@ impl Parts {
         let failed = |error: &BackendError| tracing::debug!(lock, %error, "release failed; trying again");
         loop {
             match self.write.settle_strictly(Effort::quick(self.until), failed).await {
-                Some(Ok(Outcome::Landed { token, .. })) => {
-                    let record = self.write.record().clone();
-                    tracing::debug!(lock, fence = record.fence.get(), "lease released");
-                    self.turn.notes.free = Some(Stored { record, token });
-                    break;
-                }
+                Some(Ok(Outcome::Landed { token, .. })) => return self.released(token),
                 // A heartbeat that was in flight landed after all: once more, over that.
                 Some(Ok(Outcome::Earlier(stored))) => self.write.retarget(stored.token),
                 Some(Ok(Outcome::Others(_))) => {
@@ -70,6 +77,14 @@ impl Parts {
             }
         }
         slot.sight().holder = None;
+    }
+
+    fn released(&mut self, token: Token) {
+        let record = self.write.record().clone();
+        let slot = self.write.slot();
+        tracing::debug!(lock = &*slot.name, fence = record.fence.get(), "lease released");
+        slot.sight().holder = None;
+        self.turn.notes.free = Some(Stored { record, token });
     }
 
     fn left_to_lapse(&self, error: &str) {

@@ -72,7 +72,7 @@ impl Slot {
     /// The engine hands out no leases, or not here.
     pub(super) fn admit(&self) -> Result<(), LockError> {
         let Shared { closing, world, .. } = &*self.shared;
-        if closing.token.is_cancelled() {
+        if closing.since.get().is_some() {
             return Err(self.shutting_down());
         }
         if !world.is_reachable() {

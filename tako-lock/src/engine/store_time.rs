@@ -44,9 +44,7 @@ struct Sample {
 impl Sample {
     fn reading(&self, now: Moment) -> Reading {
         let age = now.since(self.taken);
-        // In whole numbers: this stands in the path of every acquisition.
-        let drift = age.as_nanos() / (100 / u128::from(Policy::DRIFT_PERCENT));
-        let drift = Duration::from_nanos(u64::try_from(drift).unwrap_or(u64::MAX));
+        let drift = age / (100 / Policy::DRIFT_PERCENT);
         Reading { time: self.time.plus(age), error: self.error.saturating_add(drift) }
     }
 }
