@@ -117,7 +117,7 @@ impl Visit<'_> {
                     }
                     Err(error) => {
                         let now = self.slot.shared.world.now();
-                        let release = Release::new(self.slot.clone(), now, record, token, turn);
+                        let release = Release::of_claim(self.slot.clone(), now, record, token, turn);
                         return Round::Failed(release.settle().await, error);
                     }
                 },

@@ -125,7 +125,7 @@ impl Parts {
                 lock = &*slot.name,
                 "the caller went away while the lease was being granted: giving it back"
             );
-            Release::new(slot.clone(), world.now(), write.into_record(), token, turn).settle().await;
+            Release::of_claim(slot.clone(), world.now(), write.into_record(), token, turn).settle().await;
         }
     }
 }

@@ -238,6 +238,7 @@ impl Write {
         self.in_doubt = false;
         Ok(match step::after_refusal(&self.record, stored) {
             Refusal::Ours(token) => {
+                self.slot.shared.store_clock.learn_undated();
                 Outcome::Landed { token, confirmed: self.confirmed(self.slot.shared.world.now(), None) }
             }
             Refusal::Earlier(stored) => Outcome::Earlier(stored),
