@@ -2,6 +2,8 @@
 pub mod backend;
 mod clock;
 mod config;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod ctx;
 mod engine;
 mod error;

@@ -1,0 +1,294 @@
+//! The conformance suite: on the backends that must pass it, and on those that it must stop.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use tako::backend::{
+    BackendError, ErrorKind, Key, LeaseBackend, MemoryLease, Record, StoreTime, Stored, Swap, Token,
+};
+use tako::conformance::{self, PROPERTIES, Pace};
+use tako::{Engine, Lock, LockError};
+use tako_lock_tests::file::{FileLease, Scratch};
+use tako_lock_tests::limited::Limited;
+use tako_lock_tests::wrong::{Fault, Wrong};
+
+mod memory {
+    tako::conformance::suite!(tako::backend::MemoryLease::new());
+}
+
+mod memory_on_threads {
+    use tako_lock_tests::threads::OnThreads;
+
+    tako::conformance::suite!(OnThreads::new(tako::backend::MemoryLease::new()));
+}
+
+mod file {
+    use super::InScratch;
+
+    tako::conformance::suite!(InScratch::new(|lease| lease));
+}
+
+mod file_on_threads {
+    use super::InScratch;
+    use tako_lock_tests::threads::OnThreads;
+
+    tako::conformance::suite!(InScratch::new(OnThreads::new));
+}
+
+mod a_server_that_is_not_there {
+    tako::conformance::suite!(None::<tako::backend::MemoryLease>);
+}
+
+/// A backend over a directory that goes with it.
+struct InScratch<B> {
+    backend: B,
+    scratch: Scratch,
+}
+
+impl<B: LeaseBackend> InScratch<B> {
+    fn new(wrap: impl FnOnce(FileLease) -> B) -> InScratch<B> {
+        let scratch = Scratch::new().unwrap();
+        InScratch { backend: wrap(FileLease::new(scratch.path()).unwrap()), scratch }
+    }
+}
+
+impl<B: LeaseBackend> LeaseBackend for InScratch<B> {
+    async fn load(&self, key: &Key) -> Result<Option<Stored>, BackendError> {
+        self.backend.load(key).await
+    }
+
+    async fn swap(&self, key: &Key, expected: Option<&Token>, record: &Record) -> Result<Swap, BackendError> {
+        self.backend.swap(key, expected, record).await
+    }
+
+    async fn now(&self) -> Result<StoreTime, BackendError> {
+        self.backend.now().await
+    }
+}
+
+/// Each wrong store: what `verify` stops at, and what finds the fault when it is tried alone.
+const CAUGHT: &[(Fault, &str, &str)] = {
+    use Fault as F;
+    &[
+        (F::SaysYesToEverything, "probe", "a_stale_token_is_refused"),
+        (F::SaysNoToEverything, "probe", "a_swap_on_the_current_token_is_applied"),
+        (F::IgnoresTheExpectedToken, "probe", "a_stale_token_is_refused"),
+        (F::TakesExpectingNothingForNotCaring, "probe", "a_record_is_created_once"),
+        (F::CreatesForAToken, "probe", "expecting_a_token_does_not_create"),
+        (F::RefusesWithAnError, "probe", "a_stale_token_is_refused"),
+        (F::AnswersTheTokenBefore, "probe", "the_answered_token_is_the_stored_one"),
+        (F::ChecksThenActs, "probe", "no_increment_is_lost"),
+        (F::FailsOnAnAbsentKey, "an_absent_key_loads_none", "an_absent_key_loads_none"),
+        (
+            F::AppliesEverySeventhAndSaysRefused,
+            "a_swap_on_the_current_token_is_applied",
+            "a_swap_on_the_current_token_is_applied",
+        ),
+        (F::RefusesAndWrites, "a_refused_swap_changes_nothing", "a_refused_swap_changes_nothing"),
+        (F::ForgetsReleasedRecords, "a_released_record_is_still_there", "a_released_record_is_still_there"),
+        (F::RemembersItsReads, "a_load_sees_the_last_applied_swap", "a_load_sees_the_last_applied_swap"),
+        (
+            F::LoadsTheTokenBefore,
+            "the_answered_token_is_the_stored_one",
+            "the_answered_token_is_the_stored_one",
+        ),
+        (
+            F::CountsTokensInAByte,
+            "every_applied_swap_makes_a_fresh_token",
+            "every_applied_swap_makes_a_fresh_token",
+        ),
+        (
+            F::HashesTheRecordForAToken,
+            "a_record_written_before_gets_a_token_of_its_own",
+            "a_record_written_before_gets_a_token_of_its_own",
+        ),
+        (F::CutsOwners, "every_owner_comes_back_exactly", "every_owner_comes_back_exactly"),
+        (F::KeepsFencesSigned, "every_fence_comes_back_exactly", "every_fence_comes_back_exactly"),
+        (F::KeepsFencesAsFloats, "every_fence_comes_back_exactly", "every_fence_comes_back_exactly"),
+        (F::KeepsWholeSeconds, "every_expiry_comes_back_exactly", "every_expiry_comes_back_exactly"),
+        (F::KeepsNoIdentity, "every_identity_comes_back_exactly", "every_identity_comes_back_exactly"),
+        (F::ForgetsUnknownFields, "unknown_fields_come_back", "unknown_fields_come_back"),
+        (F::EndsKeysAtADoubledHyphen, "keys_do_not_influence_each_other", "keys_do_not_influence_each_other"),
+        (F::CutsPaths, "keys_do_not_influence_each_other", "keys_do_not_influence_each_other"),
+        (F::TurnsItsClockBack, "the_clock_does_not_go_back", "the_clock_does_not_go_back"),
+        (F::HasAClockThatStands, "the_clock_keeps_pace", "the_clock_keeps_pace"),
+        (F::CountsMicroseconds, "the_clock_keeps_pace", "the_clock_keeps_pace"),
+        (
+            F::DatesWritesByAnotherClock,
+            "a_write_is_dated_by_the_stores_clock",
+            "a_write_is_dated_by_the_stores_clock",
+        ),
+        (
+            F::WritesInHalves,
+            "a_dropped_swap_lands_whole_or_not_at_all",
+            "a_dropped_swap_lands_whole_or_not_at_all",
+        ),
+        (F::ChecksThenCreates, "one_of_many_creates", "one_of_many_creates"),
+        (F::ChecksThenActsUnderLoad, "one_of_many_creates", "one_of_many_swaps"),
+    ]
+};
+
+#[tokio::test(start_paused = true)]
+async fn every_wrong_store_fails_by_name_and_every_property_is_needed() {
+    let mut needed = BTreeSet::new();
+    for (fault, first, alone) in CAUGHT {
+        let found = conformance::violations(&Wrong::new(*fault), Pace::FULL).await;
+        let names: Vec<&str> = found.iter().map(conformance::Violation::property).collect();
+        assert_eq!(names.first(), Some(first), "{fault:?}: {names:?}");
+        assert!(names.contains(alone), "{fault:?}: {names:?}");
+        needed.extend(names);
+        let stopped = conformance::verify(&Wrong::new(*fault), Pace::FULL).await.unwrap_err();
+        assert_eq!(stopped.property(), *first, "{fault:?}");
+    }
+    let idle: Vec<_> = PROPERTIES.iter().filter(|name| !needed.contains(*name)).collect();
+    assert!(idle.is_empty(), "no wrong store is seen by {idle:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_probe_says_what_sort_of_store_it_met() {
+    for (fault, message) in [
+        (Fault::SaysYesToEverything, "this store says yes to everything"),
+        (Fault::SaysNoToEverything, "this store refuses to create an absent record"),
+        (Fault::IgnoresTheExpectedToken, "this store says yes to everything"),
+        (Fault::TakesExpectingNothingForNotCaring, "this store creates a record over one that exists"),
+        (Fault::CreatesForAToken, "this store creates a record for a swap that expects a token"),
+        (Fault::RefusesWithAnError, "this store reports a refusal as an error"),
+        (Fault::AnswersTheTokenBefore, "this store gave the same token to two writes"),
+        (Fault::ChecksThenActs, "2 were applied"),
+    ] {
+        let violation = conformance::probe(&Wrong::new(fault), Pace::FULL).await.unwrap_err();
+        assert_eq!(violation.property(), "probe");
+        assert!(violation.to_string().contains(message), "{fault:?}: {violation}");
+    }
+}
+
+#[tokio::test]
+async fn a_violation_tells_what_was_done_what_came_back_and_what_was_promised() {
+    let wrong = Wrong::new(Fault::IgnoresTheExpectedToken);
+    let violation = conformance::a_stale_token_is_refused(&wrong, Pace::FULL).await.unwrap_err();
+    let text = violation.to_string();
+    for part in [
+        "`a_stale_token_is_refused` does not hold: a swap on a stale token was applied, with token 3",
+        "the contract: `swap` writes only while the stored token is the expected one",
+        "expecting nothing, to fence 1 -> applied, token 1",
+        "expecting token 1, to fence 3 -> applied, token 3",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "`probe` does not hold: this store says yes to everything")]
+fn a_store_that_says_yes_to_everything_stops_each_test_of_the_suite() {
+    conformance::__test(
+        "every_owner_comes_back_exactly",
+        Pace::FULL,
+        &conformance::__Probed::new(),
+        async { Wrong::new(Fault::SaysYesToEverything) },
+        async |_, _| panic!("no property may be tried on such a store"),
+    );
+}
+
+#[test]
+#[should_panic(
+    expected = "`a_dropped_swap_lands_whole_or_not_at_all` does not hold: it has not ended within 200ms"
+)]
+fn a_store_that_hangs_fails_by_name() {
+    conformance::__test(
+        "a_dropped_swap_lands_whole_or_not_at_all",
+        Pace { limit: Duration::from_millis(200), ..Pace::FULL },
+        &conformance::__Probed::new(),
+        async { Wrong::new(Fault::HangsAfterADroppedSwap) },
+        async |backend, pace| conformance::a_dropped_swap_lands_whole_or_not_at_all(backend, pace).await,
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_of_one_write_a_second_passes_at_its_pace() {
+    conformance::verify(&Limited::default(), Pace::ONE_WRITE_A_SECOND).await.unwrap();
+    let hasty = conformance::verify(&Limited::default(), Pace::FULL).await.unwrap_err();
+    assert!(hasty.to_string().contains("needs a slower `Pace`"), "{hasty}");
+}
+
+#[tokio::test]
+async fn instances_over_one_store_see_each_other() {
+    let share = async |here: &MemoryLease, there: &MemoryLease| {
+        conformance::two_instances_share_one_store(here, there, Pace::FULL).await
+    };
+    let table = MemoryLease::new();
+    share(&table, &table.clone()).await.unwrap();
+    share(&table, &MemoryLease::new()).await.unwrap_err();
+
+    let scratch = Scratch::new().unwrap();
+    let (here, there) = (FileLease::new(scratch.path()).unwrap(), FileLease::new(scratch.path()).unwrap());
+    conformance::two_instances_share_one_store(&here, &there, Pace::FULL).await.unwrap();
+
+    // Alone, an instance that remembers what it wrote itself is right.
+    let here = Wrong::new(Fault::RemembersItsOwnWrites);
+    conformance::verify(&here, Pace { writes: 3, ..Pace::FULL }).await.unwrap();
+    let violation =
+        conformance::two_instances_share_one_store(&here, &here.beside(), Pace::FULL).await.unwrap_err();
+    assert_eq!(violation.property(), "two_instances_share_one_store");
+}
+
+#[tokio::test]
+async fn what_is_not_a_record_is_never_free() {
+    let scratch = Scratch::new().unwrap();
+    let lease = FileLease::new(scratch.path()).unwrap();
+    for (number, body) in ["", "7", "7\n", "7\n{}", "x\n{}", "\n", "{}"].into_iter().enumerate() {
+        let key = Key::new(format!("leases/run-app-test-k{number}"), format!("app/test/k{number}"));
+        fs::write(lease.place(&key), body).unwrap();
+        conformance::a_foreign_body_is_corrupt(&lease, &key, Pace::FULL).await.unwrap();
+        assert_eq!(fs::read_to_string(lease.place(&key)).unwrap(), body);
+    }
+    let absent = Key::new("leases/run-app-test-absent", "app/test/absent");
+    let violation = conformance::a_foreign_body_is_corrupt(&lease, &absent, Pace::FULL).await.unwrap_err();
+    assert_eq!(violation.property(), "a_foreign_body_is_corrupt");
+    assert_eq!(lease.load(&absent).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_error_of_the_store_is_not_held_against_it_but_ends_the_suite() {
+    struct Down;
+    impl LeaseBackend for Down {
+        async fn load(&self, _: &Key) -> Result<Option<Stored>, BackendError> {
+            Err(BackendError::new(ErrorKind::Unavailable, "connection refused"))
+        }
+        async fn swap(&self, _: &Key, _: Option<&Token>, _: &Record) -> Result<Swap, BackendError> {
+            Err(BackendError::new(ErrorKind::UnknownOutcome, "connection closed").with_source("by the peer"))
+        }
+        async fn now(&self) -> Result<StoreTime, BackendError> {
+            Err(BackendError::new(ErrorKind::Unavailable, "connection refused"))
+        }
+    }
+    let violation = conformance::verify(&Down, Pace::FULL).await.unwrap_err();
+    let text = violation.to_string();
+    assert!(text.contains("failed as `UnknownOutcome`: connection closed"), "{text}");
+    assert!(text.contains("proves nothing against the contract"), "{text}");
+    assert_eq!(std::error::Error::source(&violation).unwrap().to_string(), "by the peer");
+}
+
+static IMPORT: Lock = Lock::__declare("import");
+
+#[tokio::test]
+async fn engines_over_one_directory_exclude_each_other() {
+    let scratch = Scratch::new().unwrap();
+    let engine = || {
+        let lease = FileLease::new(scratch.path()).unwrap();
+        Engine::builder(lease).on_callers_runtime().build().unwrap()
+    };
+    let (web_1, web_2) = (engine(), engine());
+    let fence = IMPORT
+        .run(&web_1.ctx(), async |ctx| {
+            let rival = IMPORT.try_run(&web_2.ctx(), async |_| Ok::<_, LockError>(())).await?;
+            assert!(rival.is_none(), "both engines ran");
+            assert!(web_2.inspect("import").await?.is_some());
+            Ok::<_, LockError>(ctx.fence().unwrap())
+        })
+        .await
+        .unwrap();
+    let next =
+        IMPORT.try_run(&web_2.ctx(), async |ctx| Ok::<_, LockError>(ctx.fence().unwrap())).await.unwrap();
+    assert!(next.unwrap() > fence);
+}
