@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tako::backend::{
@@ -11,6 +13,7 @@ use tako::conformance::{self, PROPERTIES, Pace};
 use tako::{Engine, Lock, LockError};
 use tako_lock_tests::file::{FileLease, Scratch};
 use tako_lock_tests::limited::Limited;
+use tako_lock_tests::threads::OnThreads;
 use tako_lock_tests::wrong::{Fault, Wrong};
 
 mod memory {
@@ -43,13 +46,13 @@ mod a_server_that_is_not_there {
 /// A backend over a directory that goes with it.
 struct InScratch<B> {
     backend: B,
-    scratch: Scratch,
+    _scratch: Scratch,
 }
 
 impl<B: LeaseBackend> InScratch<B> {
     fn new(wrap: impl FnOnce(FileLease) -> B) -> InScratch<B> {
         let scratch = Scratch::new().unwrap();
-        InScratch { backend: wrap(FileLease::new(scratch.path()).unwrap()), scratch }
+        InScratch { backend: wrap(FileLease::new(scratch.path()).unwrap()), _scratch: scratch }
     }
 }
 
@@ -67,97 +70,78 @@ impl<B: LeaseBackend> LeaseBackend for InScratch<B> {
     }
 }
 
-/// Each wrong store: what `verify` stops at, and what finds the fault when it is tried alone.
-const CAUGHT: &[(Fault, &str, &str)] = {
-    use Fault as F;
-    &[
-        (F::SaysYesToEverything, "probe", "a_stale_token_is_refused"),
-        (F::SaysNoToEverything, "probe", "a_swap_on_the_current_token_is_applied"),
-        (F::IgnoresTheExpectedToken, "probe", "a_stale_token_is_refused"),
-        (F::TakesExpectingNothingForNotCaring, "probe", "a_record_is_created_once"),
-        (F::CreatesForAToken, "probe", "expecting_a_token_does_not_create"),
-        (F::RefusesWithAnError, "probe", "a_stale_token_is_refused"),
-        (F::AnswersTheTokenBefore, "probe", "the_answered_token_is_the_stored_one"),
-        (F::ChecksThenActs, "probe", "no_increment_is_lost"),
-        (F::FailsOnAnAbsentKey, "an_absent_key_loads_none", "an_absent_key_loads_none"),
-        (
-            F::AppliesEverySeventhAndSaysRefused,
-            "a_swap_on_the_current_token_is_applied",
-            "a_swap_on_the_current_token_is_applied",
-        ),
-        (F::RefusesAndWrites, "a_refused_swap_changes_nothing", "a_refused_swap_changes_nothing"),
-        (F::ForgetsReleasedRecords, "a_released_record_is_still_there", "a_released_record_is_still_there"),
-        (F::RemembersItsReads, "a_load_sees_the_last_applied_swap", "a_load_sees_the_last_applied_swap"),
-        (
-            F::LoadsTheTokenBefore,
-            "the_answered_token_is_the_stored_one",
-            "the_answered_token_is_the_stored_one",
-        ),
-        (
-            F::CountsTokensInAByte,
-            "every_applied_swap_makes_a_fresh_token",
-            "every_applied_swap_makes_a_fresh_token",
-        ),
-        (
-            F::HashesTheRecordForAToken,
-            "a_record_written_before_gets_a_token_of_its_own",
-            "a_record_written_before_gets_a_token_of_its_own",
-        ),
-        (F::CutsOwners, "every_owner_comes_back_exactly", "every_owner_comes_back_exactly"),
-        (F::KeepsFencesSigned, "every_fence_comes_back_exactly", "every_fence_comes_back_exactly"),
-        (F::KeepsFencesAsFloats, "every_fence_comes_back_exactly", "every_fence_comes_back_exactly"),
-        (F::KeepsWholeSeconds, "every_expiry_comes_back_exactly", "every_expiry_comes_back_exactly"),
-        (F::KeepsNoIdentity, "every_identity_comes_back_exactly", "every_identity_comes_back_exactly"),
-        (F::ForgetsUnknownFields, "unknown_fields_come_back", "unknown_fields_come_back"),
-        (F::EndsKeysAtADoubledHyphen, "keys_do_not_influence_each_other", "keys_do_not_influence_each_other"),
-        (F::CutsPaths, "keys_do_not_influence_each_other", "keys_do_not_influence_each_other"),
-        (F::TurnsItsClockBack, "the_clock_does_not_go_back", "the_clock_does_not_go_back"),
-        (F::HasAClockThatStands, "the_clock_keeps_pace", "the_clock_keeps_pace"),
-        (F::CountsMicroseconds, "the_clock_keeps_pace", "the_clock_keeps_pace"),
-        (
-            F::DatesWritesByAnotherClock,
-            "a_write_is_dated_by_the_stores_clock",
-            "a_write_is_dated_by_the_stores_clock",
-        ),
-        (
-            F::WritesInHalves,
-            "a_dropped_swap_lands_whole_or_not_at_all",
-            "a_dropped_swap_lands_whole_or_not_at_all",
-        ),
-        (F::ChecksThenCreates, "one_of_many_creates", "one_of_many_creates"),
-        (F::ChecksThenActsUnderLoad, "one_of_many_creates", "one_of_many_swaps"),
-    ]
-};
+/// The stores that the probe stops: its message, and the property that sees the fault when it is tried alone.
+const PROBED: &[(Fault, &str, &str)] = &[
+    (Fault::SaysYesToEverything, "this store says yes to everything", "a_stale_token_is_refused"),
+    (Fault::IgnoresTheExpectedToken, "this store says yes to everything", "a_stale_token_is_refused"),
+    (Fault::SaysNoToEverything, "this store refuses to create", "a_swap_on_the_current_token_is_applied"),
+    (
+        Fault::TakesExpectingNothingForNotCaring,
+        "this store creates a record over one that exists",
+        "a_record_is_created_once",
+    ),
+    (
+        Fault::CreatesForAToken,
+        "this store creates a record for a swap that expects a token",
+        "expecting_a_token_does_not_create",
+    ),
+    (Fault::RefusesWithAnError, "this store reports a refusal as an error", "a_stale_token_is_refused"),
+    (Fault::AnswersTheTokenBefore, "the same token to two writes", "the_answered_token_is_the_stored_one"),
+    (Fault::ChecksThenActs, "of 2 racing swaps that expect token 2, 2 were applied", "one_of_many_swaps"),
+];
+
+/// The stores that pass the probe, and the first property that they do not have.
+const CAUGHT: &[(Fault, &str)] = &[
+    (Fault::FailsOnAnAbsentKey, "an_absent_key_loads_none"),
+    (Fault::AppliesEverySeventhAndSaysRefused, "a_swap_on_the_current_token_is_applied"),
+    (Fault::RefusesAndWrites, "a_refused_swap_changes_nothing"),
+    (Fault::RemembersItsReads, "a_load_sees_the_last_applied_swap"),
+    (Fault::LoadsTheTokenBefore, "the_answered_token_is_the_stored_one"),
+    (Fault::ForgetsReleasedRecords, "a_released_record_is_still_there"),
+    (Fault::CountsTokensInAByte, "every_applied_swap_makes_a_fresh_token"),
+    (Fault::HashesTheRecordForAToken, "a_record_written_before_gets_a_token_of_its_own"),
+    (Fault::CutsOwners, "every_owner_comes_back_exactly"),
+    (Fault::KeepsFencesSigned, "every_fence_comes_back_exactly"),
+    (Fault::KeepsFencesAsFloats, "every_fence_comes_back_exactly"),
+    (Fault::KeepsWholeSeconds, "every_expiry_comes_back_exactly"),
+    (Fault::KeepsNoIdentity, "every_identity_comes_back_exactly"),
+    (Fault::ForgetsUnknownFields, "unknown_fields_come_back"),
+    (Fault::EndsKeysAtADoubledHyphen, "keys_do_not_influence_each_other"),
+    (Fault::CutsPaths, "keys_do_not_influence_each_other"),
+    (Fault::TurnsItsClockBack, "the_clock_does_not_go_back"),
+    (Fault::HasAClockThatStands, "the_clock_keeps_pace"),
+    (Fault::CountsMicroseconds, "the_clock_keeps_pace"),
+    (Fault::DatesWritesByAnotherClock, "a_write_is_dated_by_the_stores_clock"),
+    (Fault::WritesInHalves, "a_dropped_swap_lands_whole_or_not_at_all"),
+    (Fault::ChecksThenCreates, "one_of_many_creates"),
+    (Fault::ChecksThenActsUnderLoad, "one_of_many_creates"),
+];
 
 #[tokio::test(start_paused = true)]
 async fn every_wrong_store_fails_by_name_and_every_property_is_needed() {
-    let mut needed = BTreeSet::new();
-    for (fault, first, alone) in CAUGHT {
-        let found = conformance::violations(&Wrong::new(*fault), Pace::FULL).await;
+    let probed = PROBED.iter().map(|(fault, _, alone)| (*fault, "probe", *alone));
+    let caught = CAUGHT.iter().map(|(fault, first)| (*fault, *first, *first));
+    let mut seen = BTreeSet::new();
+    let mut missed = Vec::new();
+    for (fault, first, alone) in probed.chain(caught) {
+        let found = conformance::violations(&Wrong::new(fault), Pace::FULL).await;
         let names: Vec<&str> = found.iter().map(conformance::Violation::property).collect();
-        assert_eq!(names.first(), Some(first), "{fault:?}: {names:?}");
-        assert!(names.contains(alone), "{fault:?}: {names:?}");
-        needed.extend(names);
-        let stopped = conformance::verify(&Wrong::new(*fault), Pace::FULL).await.unwrap_err();
-        assert_eq!(stopped.property(), *first, "{fault:?}");
+        let stopped = conformance::verify(&Wrong::new(fault), Pace::FULL).await;
+        let stopped = stopped.err().map(|violation| violation.property());
+        if stopped != Some(first) || names.first() != Some(&first) || !names.contains(&alone) {
+            missed.push(format!("{fault:?} is stopped by {stopped:?} and fails {names:?}"));
+        }
+        seen.extend(names);
     }
-    let idle: Vec<_> = PROPERTIES.iter().filter(|name| !needed.contains(*name)).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+    let idle: Vec<_> = PROPERTIES.iter().filter(|name| !seen.contains(*name)).collect();
     assert!(idle.is_empty(), "no wrong store is seen by {idle:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_probe_says_what_sort_of_store_it_met() {
-    for (fault, message) in [
-        (Fault::SaysYesToEverything, "this store says yes to everything"),
-        (Fault::SaysNoToEverything, "this store refuses to create an absent record"),
-        (Fault::IgnoresTheExpectedToken, "this store says yes to everything"),
-        (Fault::TakesExpectingNothingForNotCaring, "this store creates a record over one that exists"),
-        (Fault::CreatesForAToken, "this store creates a record for a swap that expects a token"),
-        (Fault::RefusesWithAnError, "this store reports a refusal as an error"),
-        (Fault::AnswersTheTokenBefore, "this store gave the same token to two writes"),
-        (Fault::ChecksThenActs, "2 were applied"),
-    ] {
-        let violation = conformance::probe(&Wrong::new(fault), Pace::FULL).await.unwrap_err();
+    for (fault, message, _) in PROBED {
+        let violation = conformance::probe(&Wrong::new(*fault), Pace::FULL).await.unwrap_err();
         assert_eq!(violation.property(), "probe");
         assert!(violation.to_string().contains(message), "{fault:?}: {violation}");
     }
@@ -204,14 +188,40 @@ fn a_store_that_hangs_fails_by_name() {
     );
 }
 
+#[tokio::test]
+async fn a_race_in_a_store_that_never_waits_is_seen_on_threads() {
+    let pace = Pace { racers: 8, rounds: 3, ..Pace::FULL };
+    let wrong = || Wrong::new(Fault::ChecksThenActsWithoutWaiting);
+    conformance::one_of_many_swaps(&wrong(), pace).await.unwrap();
+    let violation = conformance::one_of_many_swaps(&OnThreads::new(wrong()), pace).await.unwrap_err();
+    assert_eq!(violation.property(), "one_of_many_swaps");
+}
+
+#[test]
+fn the_races_need_no_runtime_and_can_be_spawned() {
+    fn ends_at_once<F: Future<Output = ()> + Send>(future: F) {
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(pin!(future).poll(&mut context), Poll::Ready(()));
+    }
+    let table = MemoryLease::new();
+    ends_at_once(async {
+        conformance::probe(&table, Pace::FULL).await.unwrap();
+        conformance::one_of_many_swaps(&table, Pace::FULL).await.unwrap();
+        conformance::no_increment_is_lost(&table, Pace::FULL).await.unwrap();
+    });
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_store_of_one_write_a_second_passes_at_its_pace() {
+    let start = tokio::time::Instant::now();
     conformance::verify(&Limited::default(), Pace::ONE_WRITE_A_SECOND).await.unwrap();
+    // On paused time: what the suite waits for in all, one property after another.
+    assert!(start.elapsed() < Duration::from_mins(3), "{:?}", start.elapsed());
     let hasty = conformance::verify(&Limited::default(), Pace::FULL).await.unwrap_err();
     assert!(hasty.to_string().contains("needs a slower `Pace`"), "{hasty}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn instances_over_one_store_see_each_other() {
     let share = async |here: &MemoryLease, there: &MemoryLease| {
         conformance::two_instances_share_one_store(here, there, Pace::FULL).await

@@ -23,13 +23,11 @@ impl FileLease {
 
     /// Where the record of `key` is kept.
     pub fn place(&self, key: &Key) -> PathBuf {
-        let mut name = String::new();
-        for byte in key.path().bytes() {
-            match byte {
-                b'a'..=b'z' | b'0'..=b'9' | b'-' => name.push(char::from(byte)),
-                _ => name.push_str(&format!("%{byte:02x}")),
-            }
-        }
+        let spell = |byte| match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
+            _ => format!("%{byte:02x}"),
+        };
+        let mut name: String = key.path().bytes().map(spell).collect();
         // File names end at 255 bytes, and the engine makes longer paths. `+` is in no name, so no directory has
         // the name of a file.
         let mut place = self.directory.clone();
@@ -49,24 +47,12 @@ impl FileLease {
         file.lock()?;
         Ok(Guard { file })
     }
-
-    fn read(&self, place: &Path) -> Result<Option<Stored>, BackendError> {
-        let bytes = match fs::read(place) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == IoKind::NotFound => return Ok(None),
-            Err(error) => return Err(unavailable("reading", place, error)),
-        };
-        parse(&bytes).map(Some).ok_or_else(|| {
-            let message = format!("{} does not hold a token and a record", place.display());
-            BackendError::new(ErrorKind::Corrupt, message)
-        })
-    }
 }
 
 impl LeaseBackend for FileLease {
     async fn load(&self, key: &Key) -> Result<Option<Stored>, BackendError> {
         // A rename replaces the whole file, so no lock is needed to read one version of it.
-        self.read(&self.place(key))
+        read(&self.place(key))
     }
 
     async fn swap(&self, key: &Key, expected: Option<&Token>, record: &Record) -> Result<Swap, BackendError> {
@@ -74,7 +60,7 @@ impl LeaseBackend for FileLease {
         let failed = |error| unavailable("writing", &place, error);
         // Nothing awaits under the guard: a dropped request leaves nothing half done.
         let mut guard = self.enter().map_err(failed)?;
-        if self.read(&place)?.map(|stored| stored.token).as_ref() != expected {
+        if read(&place)?.map(|stored| stored.token).as_ref() != expected {
             return Ok(Swap::Refused);
         }
         let token = guard.next_token().map_err(failed)?;
@@ -106,6 +92,18 @@ impl Guard {
         write!(self.file, "{}", last + 1)?;
         Ok(last + 1)
     }
+}
+
+fn read(place: &Path) -> Result<Option<Stored>, BackendError> {
+    let bytes = match fs::read(place) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == IoKind::NotFound => return Ok(None),
+        Err(error) => return Err(unavailable("reading", place, error)),
+    };
+    parse(&bytes).map(Some).ok_or_else(|| {
+        let message = format!("{} does not hold a token and a record", place.display());
+        BackendError::new(ErrorKind::Corrupt, message)
+    })
 }
 
 fn parse(bytes: &[u8]) -> Option<Stored> {

@@ -46,6 +46,7 @@ pub enum Fault {
     DatesWritesByAnotherClock,
     ChecksThenActs,
     ChecksThenActsUnderLoad,
+    ChecksThenActsWithoutWaiting,
     ChecksThenCreates,
     WritesInHalves,
     HangsAfterADroppedSwap,
@@ -91,6 +92,7 @@ impl Wrong {
     }
 
     /// Another instance over the same table.
+    #[must_use]
     pub fn beside(&self) -> Wrong {
         Wrong { table: self.table.clone(), turn: self.turn.clone(), ..Wrong::new(self.fault) }
     }
@@ -116,10 +118,10 @@ impl Wrong {
         let table = self.table();
         let stored = table.records.get(path).map(|versions| &versions.present);
         match (self.fault, stored, expected) {
-            (Fault::SaysYesToEverything | Fault::IgnoresTheExpectedToken, ..) => true,
             (Fault::SaysNoToEverything, ..) => false,
-            (Fault::TakesExpectingNothingForNotCaring, _, None) => true,
-            (Fault::CreatesForAToken, None, Some(_)) => true,
+            (Fault::SaysYesToEverything | Fault::IgnoresTheExpectedToken, ..)
+            | (Fault::TakesExpectingNothingForNotCaring, _, None)
+            | (Fault::CreatesForAToken, None, Some(_)) => true,
             (_, stored, expected) => stored.map(|stored| &stored.token) == expected,
         }
     }
@@ -128,7 +130,7 @@ impl Wrong {
         let mut kept = record.clone();
         match self.fault {
             Fault::CutsOwners => {
-                kept.owner = Owner::new(kept.owner.as_str().chars().take(64).collect::<String>())
+                kept.owner = Owner::new(kept.owner.as_str().chars().take(64).collect::<String>());
             }
             Fault::KeepsFencesSigned => {
                 let signed = i64::try_from(kept.fence.get()).unwrap_or(i64::MAX);
@@ -178,7 +180,7 @@ impl Wrong {
         table.records.insert(path, Versions { present, before: before.clone() });
         match self.fault {
             Fault::AnswersTheTokenBefore => Swap::Applied { token: before, at: Some(at) },
-            Fault::AppliesEverySeventhAndSaysRefused if writes % 7 == 0 => Swap::Refused,
+            Fault::AppliesEverySeventhAndSaysRefused if writes.is_multiple_of(7) => Swap::Refused,
             Fault::DatesWritesByAnotherClock => {
                 Swap::Applied { token, at: Some(at.plus(Duration::from_secs(30))) }
             }
@@ -201,8 +203,8 @@ impl LeaseBackend for Wrong {
                 return Err(BackendError::new(ErrorKind::Misconfigured, format!("there is no {path}")));
             }
             Fault::ForgetsReleasedRecords => stored = stored.filter(|stored| !stored.record.is_released()),
-            Fault::RemembersItsReads => stored = self.memory().entry(path).or_insert(stored).clone(),
-            Fault::RemembersItsOwnWrites => stored = self.memory().get(&path).cloned().unwrap_or(stored),
+            Fault::RemembersItsReads => return Ok(self.memory().entry(path).or_insert(stored).clone()),
+            Fault::RemembersItsOwnWrites => return Ok(self.memory().get(&path).cloned().unwrap_or(stored)),
             _ => {}
         }
         Ok(stored)
@@ -228,6 +230,7 @@ impl LeaseBackend for Wrong {
         let is_expected = self.is_expected(&path, expected);
         match self.fault {
             Fault::ChecksThenActs => yield_now().await,
+            Fault::ChecksThenActsWithoutWaiting => std::thread::sleep(Duration::from_millis(10)),
             Fault::ChecksThenCreates if expected.is_none() => yield_now().await,
             Fault::ChecksThenActsUnderLoad if Arc::strong_count(&self.under_way) > 5 => yield_now().await,
             _ => {}

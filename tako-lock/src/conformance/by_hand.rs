@@ -2,11 +2,11 @@
 
 use super::trial::{Trial, show};
 use super::violation::contract;
-use super::{Pace, Violation};
+use super::{CLOCK_TOLERANCE, Pace, Violation};
 use crate::backend::{ErrorKind, Key, LeaseBackend, Swap};
 
-/// Two values over one store, as two instances of an app have them, see each other's writes at once and exclude each
-/// other. Not part of [`suite!`](super::suite), which does not know how to make two: call it from a test of your
+/// Two values over one store, as two instances of an app have them, see each other's writes at once, exclude each
+/// other, and are told one time. Not part of [`suite!`](super::suite), which does not know how to make two: call it from a test of your
 /// own, with two connections to one database, two clients of one bucket, two clones of one table.
 ///
 /// # Examples
@@ -50,6 +50,11 @@ pub async fn two_instances_share_one_store(
         here.refuse(&key, Some(&token), &here.record(&key, number + 1), why).await?;
         token = here.apply(&key, Some(&fresh), &here.record(&key, number + 1)).await?;
         there.load_some(&key).await?;
+    }
+    let (before, between, after) = (here.now().await?, there.now().await?, here.now().await?);
+    if between.plus(CLOCK_TOLERANCE) < before || between > after.plus(CLOCK_TOLERANCE) {
+        let found = format_args!("it is {between} there between {before} and {after} here");
+        return Err(here.broken(contract::CLOCK, found));
     }
     Ok(())
 }

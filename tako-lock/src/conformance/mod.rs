@@ -6,10 +6,10 @@
 //! engine's and the same for all.
 //!
 //! # Running it
-//! Enable the feature `conformance` in `[dev-dependencies]`, and expand the suite into a module of its own:
+//! Enable the feature `conformance` in `[dev-dependencies]`, and expand the suite into a module of its own, say in
+//! `tests/conformance.rs`:
 //! ```
-//! #[cfg(test)]
-//! mod conformance {
+//! mod table {
 //!     # use tako::backend::MemoryLease as TableLease;
 //!     tako::conformance::suite!(TableLease::new());
 //! }
@@ -18,10 +18,8 @@
 //! may `.await` a connection: `suite!(TableLease::connect("localhost:5432").await)`. It may also give an `Option`:
 //! on `None` the tests say that they were skipped, as they should where the address of a server is not set.
 //! ```
-//! # use tako::backend::MemoryLease as BucketLease;
-//! #[cfg(test)]
 //! mod real_bucket {
-//!     # use super::BucketLease;
+//!     # use tako::backend::MemoryLease as BucketLease;
 //!     use tako::conformance::Pace;
 //!
 //!     tako::conformance::suite!(
@@ -141,7 +139,6 @@ pub use self::violation::Violation;
 ///
 /// # Examples
 /// ```
-/// #[cfg(test)]
 /// mod memory {
 ///     tako::conformance::suite!(tako::backend::MemoryLease::new());
 /// }

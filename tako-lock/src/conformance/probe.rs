@@ -38,7 +38,8 @@ pub async fn probe(backend: &impl LeaseBackend, pace: Pace) -> Result<(), Violat
     let (contract, found) = match (is_yes(&twice), is_yes(&old), is_yes(&nowhere)) {
         (true, true, true) => (
             contract::EXPECTED,
-            "this store says yes to everything: it created a record twice, swapped it on a stale token, and swapped one              that does not exist",
+            "this store says yes to everything: it created a record twice, swapped it on a stale token, and \
+             swapped one that does not exist",
         ),
         (true, ..) => (contract::EXPECTED, "this store creates a record over one that exists"),
         // A token that did not change is not stale, so the answer to the last swap says nothing.

@@ -70,16 +70,13 @@ pub(super) async fn winner<B: LeaseBackend>(
             winners.push((record, token));
         }
     }
-    match &winners[..] {
-        [(record, token)] => Ok(((*record).clone(), token.clone())),
-        _ => {
-            let on = expected.map_or_else(|| "nothing".into(), |token| format!("token {token}"));
-            let count = (records.len(), winners.len());
-            let found =
-                format_args!("of {} racing swaps that expect {on}, {} were applied", count.0, count.1);
-            Err(trial.broken(contract::ATOMIC, found))
-        }
+    if let [(record, token)] = &winners[..] {
+        return Ok(((*record).clone(), token.clone()));
     }
+    let on = expected.map_or_else(|| "nothing".into(), |token| format!("token {token}"));
+    let (all, won) = (records.len(), winners.len());
+    Err(trial
+        .broken(contract::ATOMIC, format_args!("of {all} racing swaps that expect {on}, {won} were applied")))
 }
 
 /// Many tasks raise one counter by load and swap; at the end none of their steps is missing, and no swap was

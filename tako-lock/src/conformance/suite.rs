@@ -25,9 +25,9 @@ macro_rules! __conformance_properties {
             a_stale_token_is_refused
             expecting_a_token_does_not_create
             a_refused_swap_changes_nothing
-            a_released_record_is_still_there
             a_load_sees_the_last_applied_swap
             the_answered_token_is_the_stored_one
+            a_released_record_is_still_there
             every_applied_swap_makes_a_fresh_token
             a_record_written_before_gets_a_token_of_its_own
             every_owner_comes_back_exactly
