@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::pin::pin;
+use std::process::{Command, Stdio};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tako::backend::{
     BackendError, ErrorKind, Key, LeaseBackend, MemoryLease, Record, StoreTime, Stored, Swap, Token,
 };
 use tako::conformance::{self, PROPERTIES, Pace};
-use tako::{Engine, Lock, LockError};
+use tako::{Engine, Fence, Lock, LockError};
 use tako_lock_tests::file::{FileLease, Scratch};
 use tako_lock_tests::limited::Limited;
 use tako_lock_tests::threads::OnThreads;
@@ -27,47 +28,17 @@ mod memory_on_threads {
 }
 
 mod file {
-    use super::InScratch;
-
-    tako::conformance::suite!(InScratch::new(|lease| lease));
+    tako::conformance::suite!(tako_lock_tests::file::FileLease::scratch().unwrap());
 }
 
 mod file_on_threads {
-    use super::InScratch;
-    use tako_lock_tests::threads::OnThreads;
+    use tako_lock_tests::{file::FileLease, threads::OnThreads};
 
-    tako::conformance::suite!(InScratch::new(OnThreads::new));
+    tako::conformance::suite!(OnThreads::new(FileLease::scratch().unwrap()));
 }
 
 mod a_server_that_is_not_there {
     tako::conformance::suite!(None::<tako::backend::MemoryLease>);
-}
-
-/// A backend over a directory that goes with it.
-struct InScratch<B> {
-    backend: B,
-    _scratch: Scratch,
-}
-
-impl<B: LeaseBackend> InScratch<B> {
-    fn new(wrap: impl FnOnce(FileLease) -> B) -> InScratch<B> {
-        let scratch = Scratch::new().unwrap();
-        InScratch { backend: wrap(FileLease::new(scratch.path()).unwrap()), _scratch: scratch }
-    }
-}
-
-impl<B: LeaseBackend> LeaseBackend for InScratch<B> {
-    async fn load(&self, key: &Key) -> Result<Option<Stored>, BackendError> {
-        self.backend.load(key).await
-    }
-
-    async fn swap(&self, key: &Key, expected: Option<&Token>, record: &Record) -> Result<Swap, BackendError> {
-        self.backend.swap(key, expected, record).await
-    }
-
-    async fn now(&self) -> Result<StoreTime, BackendError> {
-        self.backend.now().await
-    }
 }
 
 /// The stores that the probe stops: its message, and the property that sees the fault when it is tried alone.
@@ -244,8 +215,7 @@ async fn instances_over_one_store_see_each_other() {
 
 #[tokio::test]
 async fn what_is_not_a_record_is_never_free() {
-    let scratch = Scratch::new().unwrap();
-    let lease = FileLease::new(scratch.path()).unwrap();
+    let lease = FileLease::scratch().unwrap();
     for (number, body) in ["", "7", "7\n", "7\n{}", "x\n{}", "\n", "{}"].into_iter().enumerate() {
         let key = Key::new(format!("leases/run-app-test-k{number}"), format!("app/test/k{number}"));
         fs::write(lease.place(&key), body).unwrap();
@@ -301,4 +271,47 @@ async fn engines_over_one_directory_exclude_each_other() {
     let next =
         IMPORT.try_run(&web_2.ctx(), async |ctx| Ok::<_, LockError>(ctx.fence().unwrap())).await.unwrap();
     assert!(next.unwrap() > fence);
+}
+
+const DIRECTORY: &str = "TAKO_TEST_DIRECTORY";
+const STEPS: u64 = 25;
+
+fn counter() -> Key {
+    Key::new("leases/run-app-test-counter", "app/test/counter")
+}
+
+#[tokio::test]
+async fn processes_over_one_directory_lose_no_increment() {
+    let scratch = Scratch::new().unwrap();
+    let lease = FileLease::new(scratch.path()).unwrap();
+    let text = r#"{"owner":"test#1","expires":"1970-01-01T00:00:00Z","fence":0,"lock":"app/test/counter"}"#;
+    let record = Record::from_json(text.as_bytes()).unwrap();
+    assert!(matches!(lease.swap(&counter(), None, &record).await.unwrap(), Swap::Applied { .. }));
+
+    let child = || {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "one_process_of_many", "--ignored"]).env(DIRECTORY, scratch.path());
+        command.stdout(Stdio::null()).spawn().unwrap()
+    };
+    for mut child in [child(), child(), child()] {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(lease.load(&counter()).await.unwrap().unwrap().record.fence.get(), 3 * STEPS);
+}
+
+#[tokio::test]
+#[ignore = "run by processes_over_one_directory_lose_no_increment"]
+async fn one_process_of_many() {
+    // Also run by whoever runs all ignored tests, for whom there is nothing to do.
+    let Some(directory) = std::env::var_os(DIRECTORY) else { return };
+    let lease = FileLease::new(directory).unwrap();
+    for _ in 0..STEPS {
+        loop {
+            let Stored { mut record, token } = lease.load(&counter()).await.unwrap().unwrap();
+            record.fence = Fence::new(record.fence.get() + 1);
+            if let Swap::Applied { .. } = lease.swap(&counter(), Some(&token), &record).await.unwrap() {
+                break;
+            }
+        }
+    }
 }

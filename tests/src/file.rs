@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind as IoKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use tako::backend::{BackendError, ErrorKind, Key, LeaseBackend, Record, StoreTime, Stored, Swap, Token};
@@ -11,6 +12,7 @@ use tako::backend::{BackendError, ErrorKind, Key, LeaseBackend, Record, StoreTim
 #[derive(Debug, Clone)]
 pub struct FileLease {
     directory: PathBuf,
+    _scratch: Option<Arc<Scratch>>,
 }
 
 impl FileLease {
@@ -18,7 +20,13 @@ impl FileLease {
     pub fn new(directory: impl Into<PathBuf>) -> io::Result<FileLease> {
         let directory = directory.into();
         fs::create_dir_all(&directory)?;
-        Ok(FileLease { directory })
+        Ok(FileLease { directory, _scratch: None })
+    }
+
+    /// The leases in a new directory, which goes with the last clone of this value.
+    pub fn scratch() -> io::Result<FileLease> {
+        let scratch = Arc::new(Scratch::new()?);
+        Ok(FileLease { directory: scratch.path.clone(), _scratch: Some(scratch) })
     }
 
     /// Where the record of `key` is kept.

@@ -75,8 +75,8 @@ pub(super) async fn winner<B: LeaseBackend>(
     }
     let on = expected.map_or_else(|| "nothing".into(), |token| format!("token {token}"));
     let (all, won) = (records.len(), winners.len());
-    Err(trial
-        .broken(contract::ATOMIC, format_args!("of {all} racing swaps that expect {on}, {won} were applied")))
+    let sentence = if won == 0 { contract::APPLIES } else { contract::ATOMIC };
+    Err(trial.broken(sentence, format_args!("of {all} racing swaps that expect {on}, {won} were applied")))
 }
 
 /// Many tasks raise one counter by load and swap; at the end none of their steps is missing, and no swap was
