@@ -1,1 +1,6 @@
 //! Helpers.
+
+pub mod file;
+pub mod limited;
+pub mod threads;
+pub mod wrong;
