@@ -39,7 +39,8 @@ const GRACE: Duration = Duration::from_secs(10);
 pub async fn run() -> anyhow::Result<()> {
     let folder = tempfile::tempdir().context("there is no temporary folder to work in")?;
     let photos = folder.path().join("photos");
-    copy(Path::new(PHOTOS), &photos).context("the pictures that ship with this package are not to be read")?;
+    copy(Path::new(PHOTOS), &photos)
+        .context("the pictures that ship with this package are not to be read")?;
     std::fs::write(photos.join("broken.png"), "this is no picture")?;
 
     let ledger = Ledger::open(&folder.path().join("ledger.redb"))?;
@@ -83,9 +84,10 @@ pub async fn run() -> anyhow::Result<()> {
 async fn reindex_at_once(client: &Client, wave: usize) -> anyhow::Result<usize> {
     let calls: Vec<_> = (0..CALLERS)
         .map(|_| {
-            start(client, |client| async move {
-                client.post::<ReindexAnswer>("/reindex", Bytes::new()).await
-            })
+            start(
+                client,
+                |client| async move { client.post::<ReindexAnswer>("/reindex", Bytes::new()).await },
+            )
         })
         .collect();
     if let Some(seen) = glimpse(client).await? {

@@ -36,7 +36,10 @@ pub struct HolderStatus {
 pub async fn status(engine: &Engine) -> Result<Vec<LockStatus>, LockError> {
     let mut places = BTreeMap::<_, Vec<String>>::new();
     for declaration in tako::declared() {
-        places.entry(declaration.name).or_default().push(format!("{}:{}", declaration.file, declaration.line));
+        places
+            .entry(declaration.name)
+            .or_default()
+            .push(format!("{}:{}", declaration.file, declaration.line));
     }
     let mut locks = Vec::new();
     for (name, declared) in places {

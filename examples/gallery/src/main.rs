@@ -13,6 +13,7 @@ use gallery::ledger::Ledger;
 use gallery::{demo, serve};
 use tako::Engine;
 use tokio::net::TcpListener;
+use tracing::Level;
 
 /// A gallery whose index is rebuilt by one instance at a time.
 #[derive(Parser)]
@@ -43,8 +44,10 @@ enum Command {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let arguments = Arguments::parse();
+    // The demonstration tells its own story.
+    let level = if arguments.command.is_some() { Level::WARN } else { Level::INFO };
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).init();
     let runtime = tokio::runtime::Runtime::new()?;
     let outcome = runtime.block_on(async {
         match arguments.command {
