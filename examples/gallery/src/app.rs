@@ -57,13 +57,11 @@ async fn reindex(State(gallery): State<Arc<Gallery>>) -> Answer<(StatusCode, Jso
         let gallery = gallery.clone();
         detached(async move { jobs::reindex(&ctx, &gallery).await })
     };
-    Ok(match job.await? {
-        Some(run) => (StatusCode::OK, Json(ReindexAnswer { started: true, run: Some(run) })),
-        None => {
-            let run = gallery.ledger.running(Kind::Reindex).await?;
-            (StatusCode::ACCEPTED, Json(ReindexAnswer { started: false, run }))
-        }
-    })
+    if let Some(run) = job.await? {
+        return Ok((StatusCode::OK, Json(ReindexAnswer { started: true, run: Some(run) })));
+    }
+    let run = gallery.ledger.running(Kind::Reindex).await?;
+    Ok((StatusCode::ACCEPTED, Json(ReindexAnswer { started: false, run })))
 }
 
 #[derive(Deserialize)]

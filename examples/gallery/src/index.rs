@@ -129,7 +129,7 @@ impl Picture {
             width: size.width,
             height: size.height,
             bytes,
-            sha256: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: hexadecimal(&hash.finalize()),
         })
     }
 }
@@ -143,6 +143,11 @@ pub enum ReadError {
     /// What is in it is no picture.
     #[error("the file is not a picture that can be read: {0}")]
     Header(#[from] imagesize::ImageError),
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn name_of(entry: &DirEntry) -> String {

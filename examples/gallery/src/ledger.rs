@@ -2,29 +2,34 @@
 //!
 //! # Why a lock is not enough
 //! A process can stall between its last look at the lock and its write: suspended, swapped out, stopped. By the time
-//! it wakes, its lease has lapsed and somebody else runs. No lock can reach into that process and hold its hand; only
+//! it wakes, its lease has lapsed and somebody else runs. No lock can reach into that process and stay its hand; only
 //! what it writes to can refuse. So every write brings the fence of its hold, and the ledger remembers the highest one
 //! per lock and turns away any lower, **in the transaction of the write itself**: see `admit`, the part to copy.
+
+mod error;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use redb::{
-    Database, Durability, ReadableDatabase, ReadableTable, TableDefinition, TableError, WriteTransaction,
-};
+use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::task::JoinError;
 
+pub use self::error::LedgerError;
 use crate::index::Photo;
 use crate::run::{Kind, Run, State};
 
 /// Per lock, the highest fence that has written.
 const FENCES: TableDefinition<&str, u64> = TableDefinition::new("fences");
 const RUNS: TableDefinition<u64, &[u8]> = TableDefinition::new("runs");
+/// Per lock, the run under way: one at most, since the next of its kind abandons it.
+const UNDER_WAY: TableDefinition<&str, u64> = TableDefinition::new("under-way");
 const PHOTOS: TableDefinition<&str, &[u8]> = TableDefinition::new("photos");
+
+/// How many runs [`Ledger::runs`] lists.
+const LATEST: usize = 100;
 
 /// The database. Cheap to clone; clones are one ledger.
 #[derive(Debug, Clone)]
@@ -42,36 +47,6 @@ pub struct Change {
     pub gone: BTreeSet<String>,
 }
 
-/// Why the ledger did not do as asked.
-#[derive(Debug, thiserror::Error)]
-pub enum LedgerError {
-    /// A later hold of the lock has written: whoever asks has lost the lock, whether it knows or not.
-    #[error(
-        "the ledger refuses a write under fence {fence} of lock \"{lock}\": fence {highest} has written since, so \
-         this run lost the lock and another has begun"
-    )]
-    StaleFence {
-        /// The lock that the run held.
-        lock: &'static str,
-        /// The fence that came with the write.
-        fence: u64,
-        /// The highest one seen.
-        highest: u64,
-    },
-    /// No such run.
-    #[error("the ledger has no run {0}")]
-    NoSuchRun(u64),
-    /// An entry is not what this program writes.
-    #[error("an entry of the ledger cannot be read or written as JSON")]
-    Entry(#[from] serde_json::Error),
-    /// The database failed.
-    #[error("the ledger's database failed")]
-    Database(#[source] Box<redb::Error>),
-    /// The thread that did the work died.
-    #[error("the thread that worked on the ledger died")]
-    Died(#[from] JoinError),
-}
-
 impl Ledger {
     /// Opens the database at `path`, or makes it.
     ///
@@ -82,33 +57,28 @@ impl Ledger {
         let transaction = database.begin_write()?;
         transaction.open_table(FENCES)?;
         transaction.open_table(RUNS)?;
+        transaction.open_table(UNDER_WAY)?;
         transaction.open_table(PHOTOS)?;
         transaction.commit()?;
         Ok(Ledger { database: Arc::new(database), clock: Clock::start() })
     }
 
-    /// Writes down that a run has begun. Runs of its kind that are still down as running are abandoned by that: this
-    /// one holds their lock.
+    /// Writes down that a run has begun. One of its kind that is still down as running never came back: this one holds
+    /// its lock.
     ///
     /// # Errors
     /// The fence is stale, or the database failed.
     pub async fn begin(&self, kind: Kind, fence: u64) -> Result<Run, LedgerError> {
         let clock = self.clock;
         self.write(kind, fence, Durability::Immediate, move |transaction| {
+            if let Some(lost) = under_way(&transaction.open_table(UNDER_WAY)?, kind)? {
+                let lost = amend(transaction, lost, |run| {
+                    run.state = State::Abandoned;
+                    run.error = Some(format!("it never came back, and fence {fence} has its lock"));
+                })?;
+                tracing::warn!(lost.id, lost.fence, "an earlier run never came back: abandoned");
+            }
             let mut runs = transaction.open_table(RUNS)?;
-            let mut lost = Vec::new();
-            for entry in runs.iter()? {
-                let run: Run = decode(entry?.1.value())?;
-                if run.kind == kind && run.state == State::Running {
-                    lost.push(run);
-                }
-            }
-            let error = Some(format!("it never came back; the run under fence {fence} found the lock free"));
-            for run in lost {
-                tracing::warn!(run.id, run.fence, "an earlier run never came back: abandoned");
-                let run = Run { state: State::Abandoned, error: error.clone(), ..run };
-                runs.insert(run.id, &*encode(&run)?)?;
-            }
             let id = runs.last()?.map_or(0, |(id, _)| id.value()) + 1;
             let run = Run {
                 id,
@@ -122,6 +92,7 @@ impl Ledger {
                 error: None,
             };
             runs.insert(id, &*encode(&run)?)?;
+            transaction.open_table(UNDER_WAY)?.insert(kind.lock(), id)?;
             Ok(run)
         })
         .await
@@ -145,7 +116,7 @@ impl Ledger {
     /// # Errors
     /// The fence is stale, or the database failed; then nothing has changed.
     pub async fn finish(&self, run: &Run, change: Change) -> Result<Run, LedgerError> {
-        let (id, clock) = (run.id, self.clock);
+        let (run, clock) = (run.clone(), self.clock);
         self.write(run.kind, run.fence, Durability::Immediate, move |transaction| {
             let mut photos = transaction.open_table(PHOTOS)?;
             for path in &change.gone {
@@ -154,10 +125,7 @@ impl Ledger {
             for photo in &change.found {
                 photos.insert(&*photo.path, &*encode(photo)?)?;
             }
-            amend(transaction, id, |run| {
-                run.state = State::Finished;
-                run.finished = Some(clock.now());
-            })
+            end(transaction, &run, State::Finished, None, clock.now())
         })
         .await
     }
@@ -167,25 +135,21 @@ impl Ledger {
     /// # Errors
     /// The fence is stale, or the database failed.
     pub async fn fail(&self, run: &Run, error: String) -> Result<Run, LedgerError> {
-        let (id, clock) = (run.id, self.clock);
+        let (run, clock) = (run.clone(), self.clock);
         self.write(run.kind, run.fence, Durability::Immediate, move |transaction| {
-            amend(transaction, id, |run| {
-                run.state = State::Failed;
-                run.finished = Some(clock.now());
-                run.error = Some(error);
-            })
+            end(transaction, &run, State::Failed, Some(error), clock.now())
         })
         .await
     }
 
-    /// All runs, the latest first.
+    /// The latest hundred runs, the newest first.
     ///
     /// # Errors
     /// The database failed.
     pub async fn runs(&self) -> Result<Vec<Run>, LedgerError> {
-        self.read(|database| {
+        self.blocking(|database| {
             let runs = database.begin_read()?.open_table(RUNS)?;
-            runs.iter()?.rev().map(|entry| decode(entry?.1.value())).collect()
+            runs.iter()?.rev().take(LATEST).map(|entry| decode(entry?.1.value())).collect()
         })
         .await
     }
@@ -195,8 +159,14 @@ impl Ledger {
     /// # Errors
     /// The database failed.
     pub async fn running(&self, kind: Kind) -> Result<Option<Run>, LedgerError> {
-        let runs = self.runs().await?;
-        Ok(runs.into_iter().find(|run| run.kind == kind && run.state == State::Running))
+        self.blocking(move |database| {
+            let transaction = database.begin_read()?;
+            let Some(id) = under_way(&transaction.open_table(UNDER_WAY)?, kind)? else { return Ok(None) };
+            let runs = transaction.open_table(RUNS)?;
+            let run = runs.get(id)?.ok_or(LedgerError::NoSuchRun(id))?;
+            decode(run.value()).map(Some)
+        })
+        .await
     }
 
     /// The index, by path.
@@ -204,7 +174,7 @@ impl Ledger {
     /// # Errors
     /// The database failed.
     pub async fn photos(&self) -> Result<Vec<Photo>, LedgerError> {
-        self.read(|database| {
+        self.blocking(|database| {
             let photos = database.begin_read()?.open_table(PHOTOS)?;
             photos.iter()?.map(|entry| decode(entry?.1.value())).collect()
         })
@@ -219,7 +189,7 @@ impl Ledger {
         durability: Durability,
         change: impl FnOnce(&WriteTransaction) -> Result<T, LedgerError> + Send + 'static,
     ) -> Result<T, LedgerError> {
-        self.read(move |database| {
+        self.blocking(move |database| {
             let mut transaction = database.begin_write()?;
             transaction.set_durability(durability)?;
             admit(&transaction, kind.lock(), fence)?;
@@ -231,7 +201,7 @@ impl Ledger {
     }
 
     /// Off the threads that serve requests: the database waits for the disk.
-    async fn read<T: Send + 'static>(
+    async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Database) -> Result<T, LedgerError> + Send + 'static,
     ) -> Result<T, LedgerError> {
@@ -252,6 +222,23 @@ fn admit(transaction: &WriteTransaction, lock: &'static str, fence: u64) -> Resu
     }
     fences.insert(lock, fence)?;
     Ok(())
+}
+
+fn under_way(table: &impl ReadableTable<&'static str, u64>, kind: Kind) -> Result<Option<u64>, LedgerError> {
+    Ok(table.get(kind.lock())?.map(|id| id.value()))
+}
+
+fn end(
+    transaction: &WriteTransaction,
+    run: &Run,
+    state: State,
+    error: Option<String>,
+    finished: String,
+) -> Result<Run, LedgerError> {
+    transaction.open_table(UNDER_WAY)?.remove(run.kind.lock())?;
+    amend(transaction, run.id, |run| {
+        (run.state, run.error, run.finished) = (state, error, Some(finished));
+    })
 }
 
 fn amend(transaction: &WriteTransaction, id: u64, change: impl FnOnce(&mut Run)) -> Result<Run, LedgerError> {
@@ -286,22 +273,3 @@ impl Clock {
         humantime::format_rfc3339_micros(self.wall + self.started.elapsed()).to_string()
     }
 }
-
-macro_rules! database_errors {
-    ($($error:ty),*) => { $(
-        impl From<$error> for LedgerError {
-            fn from(error: $error) -> LedgerError {
-                LedgerError::Database(Box::new(error.into()))
-            }
-        }
-    )* };
-}
-
-database_errors!(
-    redb::CommitError,
-    redb::DatabaseError,
-    redb::SetDurabilityError,
-    redb::StorageError,
-    redb::TransactionError,
-    TableError
-);

@@ -15,6 +15,9 @@ use tako::Engine;
 use tokio::net::TcpListener;
 use tracing::Level;
 
+/// Beside the pictures, so that the default is the same from wherever it is run.
+const DATABASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/gallery.redb");
+
 /// A gallery whose index is rebuilt by one instance at a time.
 #[derive(Parser)]
 struct Arguments {
@@ -24,7 +27,7 @@ struct Arguments {
     #[arg(long, value_name = "DIR", default_value = demo::PHOTOS)]
     photos: PathBuf,
     /// The database of runs and pictures.
-    #[arg(long, value_name = "FILE", default_value = "gallery.redb")]
+    #[arg(long, value_name = "FILE", default_value = DATABASE)]
     database: PathBuf,
     /// The port on the loopback address; 0 takes a free one.
     #[arg(long, value_name = "N", default_value_t = 8080)]

@@ -8,7 +8,7 @@ use gallery::run::{Kind, State, overlapping};
 use gallery::serve::serve;
 use serde_json::Value;
 use tako::backend::{Key, MemoryLease};
-use tako::{Engine, Lock, LockError};
+use tako::{Engine, LeftToLapse, Lock, LockError};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -212,7 +212,7 @@ async fn what_does_not_end_in_time_is_left_to_lapse_and_named() {
     let _release = occupy(&house, &REINDEX).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let shutdown = serve(listener, house.gallery.clone(), async {}, Duration::from_millis(20)).await.unwrap();
-    let left: Vec<&str> = shutdown.left_to_lapse().iter().map(|left| left.lock()).collect();
+    let left: Vec<&str> = shutdown.left_to_lapse().iter().map(LeftToLapse::lock).collect();
     assert_eq!(left, ["reindex"]);
     let holder = house.gallery.engine.inspect("reindex").await.unwrap().unwrap();
     assert!(!holder.is_expired, "nobody else may start before its expiry");

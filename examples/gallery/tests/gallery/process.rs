@@ -1,6 +1,5 @@
 //! The program itself, as a process of its own.
 
-use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 /// Far beyond what anything here takes: it only keeps a fault from hanging the tests.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 fn gallery(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gallery"));
@@ -87,7 +86,6 @@ async fn a_folder_that_is_not_there_is_named_with_its_flag() {
     assert!(!output.status.success());
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("`--photos no/such/folder` is not a folder"), "{told}");
-    assert!(!Path::new("gallery.redb").exists());
 }
 
 async fn address(stdout: &mut (impl AsyncBufReadExt + Unpin)) -> std::net::SocketAddr {
