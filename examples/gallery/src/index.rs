@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tako::Ctx;
+use tako::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::jobs::JobError;

@@ -7,10 +7,10 @@
 
 use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use tako::{Ctx, Engine, Fence, Lock, LockError};
+use tako::prelude::*;
+use tako::{Engine, Fence, LockError};
 use tokio::task::{JoinError, spawn_blocking};
 
 use crate::index::{self, Content, Photo, Picture, ReadError};
@@ -18,8 +18,7 @@ use crate::ledger::{Change, Ledger, LedgerError};
 use crate::run::{Kind, Run};
 
 /// The lock of the rebuild. Whoever writes `lock!("reindex")` elsewhere means this one.
-pub static REINDEX: Lock = Lock::__declare("reindex");
-static IMPORT: Lock = Lock::__declare("import");
+pub static REINDEX: Lock = lock!("reindex");
 
 /// Where imported pictures go, below the folder of pictures.
 pub const IMPORTED: &str = "imported";
@@ -88,7 +87,7 @@ pub enum JobError {
 ///
 /// # Errors
 /// As [`Lock::try_run`], and whatever the rebuild meets.
-pub async fn reindex(ctx: &Ctx, gallery: &Arc<Gallery>) -> Result<Option<Run>, JobError> {
+pub async fn reindex(ctx: &Ctx, gallery: &Gallery) -> Result<Option<Run>, JobError> {
     REINDEX
         .try_run(ctx, async |ctx| {
             let run = gallery.ledger.begin(Kind::Reindex, fence(&ctx)?).await?;
@@ -102,14 +101,11 @@ pub async fn reindex(ctx: &Ctx, gallery: &Arc<Gallery>) -> Result<Option<Run>, J
 ///
 /// # Errors
 /// As [`Lock::run`]; there is a picture of that name, or it cannot be stored.
-pub async fn import(ctx: Ctx, gallery: &Arc<Gallery>, upload: Upload) -> Result<Run, JobError> {
-    IMPORT
-        .run(&ctx, async move |ctx| {
-            let run = gallery.ledger.begin(Kind::Import, fence(&ctx)?).await?;
-            let change = store(&ctx, gallery, &run, upload).await;
-            settle(&ctx, gallery, run, change).await
-        })
-        .await
+#[tako::lock("import")]
+pub async fn import(ctx: Ctx, gallery: &Gallery, upload: Upload) -> Result<Run, JobError> {
+    let run = gallery.ledger.begin(Kind::Import, fence(&ctx)?).await?;
+    let change = store(&ctx, gallery, &run, upload).await;
+    settle(&ctx, gallery, run, change).await
 }
 
 /// The fence of the hold that a job runs under.

@@ -8,15 +8,16 @@ use gallery::run::{Kind, State, overlapping};
 use gallery::serve::serve;
 use serde_json::Value;
 use tako::backend::{Key, MemoryLease};
-use tako::{Engine, LeftToLapse, Lock, LockError};
+use tako::prelude::*;
+use tako::{Engine, LeftToLapse, LockError};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::{House, a_picture, told};
 
 /// The very locks that the service takes: the name is the identity.
-static REINDEX: Lock = Lock::__declare("reindex");
-static IMPORT: Lock = Lock::__declare("import");
+static REINDEX: Lock = lock!("reindex");
+static IMPORT: Lock = lock!("import");
 
 /// Holds a lock until the sender is dropped.
 async fn occupy(house: &House, lock: &'static Lock) -> oneshot::Sender<()> {
