@@ -1,5 +1,6 @@
 //! `gallery` serves a folder of pictures; `gallery demo` shows what its locks do.
 
+use std::io::IsTerminal;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,7 +51,8 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     // The demonstration tells its own story.
     let level = if arguments.command.is_some() { Level::WARN } else { Level::INFO };
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).init();
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(colours).with_max_level(level).init();
     let runtime = tokio::runtime::Runtime::new()?;
     let outcome = runtime.block_on(async {
         match arguments.command {

@@ -5,15 +5,16 @@ use std::error::Error;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde::Serialize;
 use tako::LockError;
 
 use crate::jobs::JobError;
 use crate::ledger::LedgerError;
 
 /// An answer that is an error: `{"error": …, "causes": […]}`, from what happened down to why.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Problem {
+    #[serde(skip)]
     status: StatusCode,
     error: String,
     causes: Vec<String>,
@@ -27,7 +28,8 @@ impl Problem {
     fn of(status: StatusCode, error: &dyn Error) -> Problem {
         let causes = std::iter::successors(error.source(), |cause| (*cause).source());
         let causes: Vec<String> = causes.map(ToString::to_string).collect();
-        if status.is_server_error() {
+        // The others are the caller's to mend, or pass by themselves.
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
             tracing::error!(%status, %error, ?causes, "request failed");
         }
         Problem { status, error: error.to_string(), causes }
@@ -36,7 +38,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        (self.status, Json(json!({ "error": self.error, "causes": self.causes }))).into_response()
+        (self.status, Json(self)).into_response()
     }
 }
 

@@ -25,6 +25,9 @@ use tako::Engine;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
+/// Paused time gets there at once, so that a request that would wait for ever is a failure and no hang.
+const LIMIT: Duration = Duration::from_mins(10);
+
 /// A gallery of three pictures.
 #[derive(Clone)]
 struct House {
@@ -60,7 +63,8 @@ impl House {
 
     async fn send(&self, method: Method, path: &str, body: Bytes) -> (StatusCode, Value) {
         let request = Request::builder().method(method).uri(path).body(Body::from(body)).unwrap();
-        let answer = router(self.gallery.clone()).oneshot(request).await.unwrap();
+        let answer = router(self.gallery.clone()).oneshot(request);
+        let answer = tokio::time::timeout(LIMIT, answer).await.expect("no answer").unwrap();
         let status = answer.status();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         (status, serde_json::from_slice(&body).unwrap())
