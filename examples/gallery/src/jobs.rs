@@ -3,7 +3,7 @@
 //! What a job owes to its lock, in the order in which it comes up:
 //! 1. It takes its fence first, and every write to the ledger brings it along.
 //! 2. It asks [`Ctx::check`] between pictures, and once more before the write that counts.
-//! 3. It keeps blocking work off the runtime's threads, where heartbeats live.
+//! 3. It keeps blocking work off the runtime's threads, where heartbeats may live.
 
 use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::ledger::{Change, Ledger, LedgerError};
 use crate::run::{Kind, Run};
 
 /// The lock of the rebuild. Whoever writes `lock!("reindex")` elsewhere means this one.
-pub static REINDEX: Lock = lock!("reindex");
+static REINDEX: Lock = lock!("reindex");
 
 /// Where imported pictures go, below the folder of pictures.
 pub const IMPORTED: &str = "imported";
