@@ -71,6 +71,7 @@
 #[path = "private.rs"]
 pub mod __private;
 pub mod backend;
+#[cfg_attr(not(feature = "simulation"), allow(unreachable_pub, reason = "public by way of `simulation`"))]
 mod clock;
 mod config;
 #[cfg(feature = "conformance")]
@@ -86,6 +87,7 @@ mod name_rules;
 pub mod policy;
 pub mod prelude;
 mod record;
+#[cfg_attr(not(feature = "simulation"), allow(unreachable_pub, reason = "public by way of `simulation`"))]
 mod world;
 
 // The public interface:

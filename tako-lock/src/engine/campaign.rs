@@ -42,13 +42,12 @@ impl Visit<'_> {
     /// Whatever was on its way is settled in the background: nothing stays held.
     pub(crate) async fn campaign(&self, lead: Option<Lead>) -> Result<Option<Tenure>, LockError> {
         let Shared { world, .. } = &*self.slot.shared;
-        let (mut lead, mut now) = match lead {
-            Some(lead) => (lead, self.since),
-            None => {
-                self.tell_waiting();
-                let turn = self.unless_interrupted(pin!(self.slot.turn())).await?;
-                (Lead::Turn(turn), world.now())
-            }
+        let (mut lead, mut now) = if let Some(lead) = lead {
+            (lead, self.since)
+        } else {
+            self.tell_waiting();
+            let turn = self.unless_interrupted(pin!(self.slot.turn())).await?;
+            (Lead::Turn(turn), world.now())
         };
         if let (Lead::Turn(turn), Mode::Wait) = (&lead, self.mode)
             && let Some(next_look) = turn.notes.next_look

@@ -61,7 +61,7 @@ impl Heartbeats {
         match book.keeper {
             Some(wakes) if wakes <= due => {}
             Some(_) => self.earlier.notify_one(),
-            None => self.start_keeper(shared, book),
+            None => start_keeper(shared, book),
         }
     }
 
@@ -70,17 +70,8 @@ impl Heartbeats {
         if self.orphaned.swap(false, Ordering::AcqRel) {
             let book = self.book();
             if book.keeper.is_none() && !book.due.is_empty() {
-                self.start_keeper(shared, book);
+                start_keeper(shared, book);
             }
-        }
-    }
-
-    fn start_keeper(&self, shared: &Arc<Shared>, mut book: MutexGuard<'_, Book>) {
-        book.keeper = book.due.first_key_value().map(|((at, _), _)| *at);
-        drop(book);
-        let keeper = Keeper { shared: shared.clone(), is_done: false };
-        if shared.world.spawn(Box::pin(keeper.keep())).is_err() {
-            tracing::warn!("no runtime to send heartbeats on: what is held will lapse");
         }
     }
 
@@ -128,6 +119,16 @@ impl Heartbeats {
 
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Starts a keeper on the runtime at hand.
+fn start_keeper(shared: &Arc<Shared>, mut book: MutexGuard<'_, Book>) {
+    book.keeper = book.due.first_key_value().map(|((at, _), _)| *at);
+    drop(book);
+    let keeper = Keeper { shared: shared.clone(), is_done: false };
+    if shared.world.spawn(Box::pin(keeper.keep())).is_err() {
+        tracing::warn!("no runtime to send heartbeats on: what is held will lapse");
     }
 }
 

@@ -224,10 +224,7 @@ impl Write {
                 }
             }
             Err(failure) => {
-                self.in_doubt |= !matches!(
-                    failure.kind(),
-                    ErrorKind::Throttled | ErrorKind::Denied | ErrorKind::Misconfigured
-                );
+                self.in_doubt |= matches!(failure.kind(), ErrorKind::Unavailable | ErrorKind::UnknownOutcome);
                 Some(Err(failure))
             }
         }
