@@ -87,7 +87,10 @@ impl HostClock {
             #[cfg(any(target_os = "linux", target_os = "android"))]
             HostClock::Boot {} => {
                 let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-                Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+                Duration::new(
+                    u64::try_from(time.tv_sec).unwrap_or(0),
+                    u32::try_from(time.tv_nsec).unwrap_or(0),
+                )
             }
             #[cfg(not(any(target_os = "linux", target_os = "android")))]
             HostClock::Boot { origin } => origin.elapsed(),

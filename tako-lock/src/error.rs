@@ -65,7 +65,9 @@ pub enum LockError {
         source: BackendError,
     },
     /// The store knows us and says no.
-    #[error("lock \"{lock}\": the store refuses access to `{path}`. Grant this program the right to read and write it")]
+    #[error(
+        "lock \"{lock}\": the store refuses access to `{path}`. Grant this program the right to read and write it"
+    )]
     Denied {
         /// The lock's name.
         lock: Arc<str>,
@@ -75,7 +77,9 @@ pub enum LockError {
         source: BackendError,
     },
     /// The store cannot host leases as it is set up.
-    #[error("lock \"{lock}\": the store cannot host leases as it is set up (record `{path}`). Mend its settings, then retry")]
+    #[error(
+        "lock \"{lock}\": the store cannot host leases as it is set up (record `{path}`). Mend its settings, then retry"
+    )]
     Misconfigured {
         /// The lock's name.
         lock: Arc<str>,
@@ -104,7 +108,12 @@ pub enum LockError {
 
 impl LockError {
     /// The error for a request that will not succeed by being sent again, or that one attempt gave up on.
-    pub(crate) fn from_backend(lock: Arc<str>, path: Arc<str>, since: Duration, source: BackendError) -> LockError {
+    pub(crate) fn from_backend(
+        lock: Arc<str>,
+        path: Arc<str>,
+        since: Duration,
+        source: BackendError,
+    ) -> LockError {
         match source.kind() {
             ErrorKind::Denied => LockError::Denied { lock, path, source },
             ErrorKind::Misconfigured => LockError::Misconfigured { lock, path, source },
@@ -189,7 +198,9 @@ pub enum LossCause {
         fence: Fence,
     },
     /// The record is gone, or was marked free by somebody else: an operator broke the lock by force.
-    #[error("the record was removed or marked free by somebody else, as an operator does to break a lock by force")]
+    #[error(
+        "the record was removed or marked free by somebody else, as an operator does to break a lock by force"
+    )]
     Vanished,
     /// No heartbeat was confirmed before the deadline.
     #[error("no heartbeat was confirmed in time{}", if last_error.is_some() { ": the store was failing" } else { ": the process was held up" })]
@@ -242,7 +253,13 @@ impl fmt::Display for Cancelled {
         let Some(wait) = &self.wait else {
             return write!(f, "the context has ended: {}", self.cause);
         };
-        write!(f, "lock \"{}\" was not taken: {}, after waiting for {}", wait.lock, self.cause, Span(wait.waited))?;
+        write!(
+            f,
+            "lock \"{}\" was not taken: {}, after waiting for {}",
+            wait.lock,
+            self.cause,
+            Span(wait.waited)
+        )?;
         match &wait.held_by {
             Some(owner) => write!(f, ", held by {owner} when last seen. ")?,
             None => f.write_str(". ")?,

@@ -103,7 +103,10 @@ mod tests {
         assert!(!Policy { margin: ms(0), guard: ms(0), ..Policy::V0 }.is_sound(), "no room for drift");
         assert!(!Policy { attempt: ms(9_000), ..Policy::V0 }.is_sound(), "one hung beat would eat the lease");
         assert!(!Policy { heartbeat: ms(15_000), ..Policy::V0 }.is_sound());
-        assert!(!Policy { useful: ms(27_000), ..Policy::V0 }.is_sound(), "no lease would ever be worth starting");
+        assert!(
+            !Policy { useful: ms(27_000), ..Policy::V0 }.is_sound(),
+            "no lease would ever be worth starting"
+        );
         assert!(!Policy { poll: ms(0), ..Policy::V0 }.is_sound(), "a hot loop");
     }
 }

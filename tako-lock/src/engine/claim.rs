@@ -1,0 +1,107 @@
+//! Claim: a lease that is being asked for. Whoever drops it, its outcome is settled, and what was won is given back.
+
+use std::sync::Arc;
+
+use scopeguard::ScopeGuard;
+
+use super::Shared;
+use super::queue::{Slot, Turn};
+use super::release::Release;
+use super::step::Confirmed;
+use super::write::{Effort, Outcome, Write};
+use crate::backend::{BackendError, Extra, Fence, Record, Stored, Token};
+use crate::clock::Moment;
+
+/// Dropped unsettled, it goes on in the background.
+pub(super) struct Claim(ScopeGuard<Parts, fn(Parts)>);
+
+struct Parts {
+    write: Write,
+    /// Kept until the claim is settled: before, nobody in this process can be told how the lock stands.
+    turn: Turn,
+}
+
+/// How a claim came out.
+pub(super) enum Claimed {
+    Won {
+        turn: Turn,
+        record: Record,
+        token: Token,
+        confirmed: Confirmed,
+    },
+    /// The record is not ours, and this is what stands there.
+    Lost {
+        turn: Turn,
+        found: Option<Stored>,
+    },
+    /// Nobody knows yet.
+    Unsettled {
+        claim: Claim,
+        error: BackendError,
+    },
+}
+
+impl Claim {
+    /// A claim made at `now`, on the version `expected`.
+    pub(super) fn new(
+        slot: &Arc<Slot>,
+        now: Moment,
+        turn: Turn,
+        expected: Option<Token>,
+        fence: Fence,
+        extra: Extra,
+    ) -> Claim {
+        let (expires, error) = slot.shared.expiry_from(now, None);
+        // A fresh owner for each claim: to it the record of an earlier one is somebody else's, like any.
+        let record =
+            Record { owner: slot.shared.new_owner(), expires, fence, lock: slot.key.lock().clone(), extra };
+        let write = Write::new(slot.clone(), now, expected, record, error);
+        Claim(scopeguard::guard(Parts { write, turn }, Parts::settle_in_background))
+    }
+
+    pub(super) async fn settle(mut self, effort: Effort, failed: impl Fn(&BackendError)) -> Claimed {
+        let outcome = match self.0.write.settle(effort, failed).await {
+            Ok(outcome) => outcome,
+            Err(error) => return Claimed::Unsettled { claim: self, error },
+        };
+        let Parts { write, turn } = ScopeGuard::into_inner(self.0);
+        match outcome {
+            Outcome::Landed { token, confirmed } => {
+                Claimed::Won { turn, record: write.into_record(), token, confirmed }
+            }
+            Outcome::Earlier(found) => Claimed::Lost { turn, found: Some(found) },
+            Outcome::Others(found) => Claimed::Lost { turn, found },
+        }
+    }
+
+    /// Lets it be. A copy that lands all the same is nobody's: it runs out.
+    pub(super) fn abandon(self) -> Turn {
+        ScopeGuard::into_inner(self.0).turn
+    }
+}
+
+impl Parts {
+    fn settle_in_background(self) {
+        if !self.write.may_land() {
+            return;
+        }
+        let slot = self.write.slot().clone();
+        slot.finish_in_background(Box::pin(self.settle_and_give_back()));
+    }
+
+    async fn settle_and_give_back(self) {
+        let Parts { mut write, turn } = self;
+        let slot = write.slot().clone();
+        let Shared { world, policy, .. } = &*slot.shared;
+        // After a TTL the record has run out by itself.
+        let effort = Effort::patient(world.now().plus(policy.ttl));
+        let settled = write.settle(effort, |_| {}).await;
+        if let Ok(Outcome::Landed { token, .. }) = settled {
+            tracing::debug!(
+                lock = &*slot.name,
+                "the caller went away while the lease was being granted: giving it back"
+            );
+            Release::new(slot.clone(), world.now(), write.into_record(), token, turn).settle().await;
+        }
+    }
+}

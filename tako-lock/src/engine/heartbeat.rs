@@ -1,0 +1,272 @@
+//! Heartbeat: keeps a lease alive until its hold is over, and tells the hold when it is lost.
+//!
+//! One keeper for each engine sleeps until the next heartbeat is due and starts it as a task of its own. So a hold
+//! that ends before its first heartbeat costs no task, and a hung heartbeat delays no other hold's.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::Shared;
+use super::hold::Hold;
+use super::race::{Race, race};
+use super::step;
+use super::write::{Effort, Outcome, Write};
+use crate::backend::{BackendError, Record};
+use crate::clock::Moment;
+use crate::world;
+
+/// Every hold of an engine, in the order in which heartbeats are due.
+#[derive(Default)]
+pub(super) struct Heartbeats {
+    book: Mutex<Book>,
+    /// Wakes the keeper when a heartbeat is due before the one that it sleeps for.
+    earlier: Notify,
+    /// The keeper went down with its runtime while something was held.
+    orphaned: AtomicBool,
+    last_number: AtomicU64,
+}
+
+#[derive(Default)]
+struct Book {
+    due: BTreeMap<(Moment, u64), Arc<Hold>>,
+    /// Holds whose heartbeat is under way.
+    beating: BTreeMap<u64, Arc<Hold>>,
+    /// Until when the keeper sleeps; `None` when there is none.
+    keeper: Option<Moment>,
+    /// Shut down with its grace over: nothing is kept up any more.
+    closed: bool,
+}
+
+impl Heartbeats {
+    pub(super) fn number(&self) -> u64 {
+        self.last_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Puts `hold` down for its next heartbeat, unless it is over. The last was confirmed at `known`.
+    pub(super) fn enrol(&self, hold: &Arc<Hold>, known: Moment) {
+        let shared = &hold.slot.shared;
+        let mut book = self.book();
+        book.beating.remove(&hold.number);
+        // Asked under the lock: a hold is ended first and struck off after, so it cannot slip in between.
+        let Some(deadline) = hold.deadline().filter(|_| !book.closed) else { return };
+        let due = step::beat_due(deadline, known, &shared.policy);
+        hold.state().due = Some(due);
+        book.due.insert((due, hold.number), hold.clone());
+        match book.keeper {
+            Some(wakes) if wakes <= due => {}
+            Some(_) => self.earlier.notify_one(),
+            None => self.start_keeper(shared, book),
+        }
+    }
+
+    /// Starts another keeper on the caller's runtime, if the last one went down with its own.
+    pub(super) fn revive(&self, shared: &Arc<Shared>) {
+        if self.orphaned.swap(false, Ordering::AcqRel) {
+            let book = self.book();
+            if book.keeper.is_none() && !book.due.is_empty() {
+                self.start_keeper(shared, book);
+            }
+        }
+    }
+
+    fn start_keeper(&self, shared: &Arc<Shared>, mut book: MutexGuard<'_, Book>) {
+        book.keeper = book.due.first_key_value().map(|((at, _), _)| *at);
+        drop(book);
+        let keeper = Keeper { shared: shared.clone(), is_done: false };
+        if shared.world.spawn(Box::pin(keeper.keep())).is_err() {
+            tracing::warn!("no runtime to send heartbeats on: what is held will lapse");
+        }
+    }
+
+    /// Takes `hold` off the book: no heartbeat of it is started from here on.
+    pub(super) fn strike(&self, hold: &Hold) {
+        let mut book = self.book();
+        if let Some(due) = hold.state().due.take() {
+            book.due.remove(&(due, hold.number));
+        }
+        book.beating.remove(&hold.number);
+    }
+
+    /// Every hold on the book, in a fixed order.
+    pub(super) fn holds(&self) -> Vec<Arc<Hold>> {
+        let book = self.book();
+        book.due.values().chain(book.beating.values()).cloned().collect()
+    }
+
+    /// Stops keeping up whatever is still held; tells what that was.
+    pub(super) fn close(&self) -> Vec<Arc<Hold>> {
+        let left = self.holds();
+        self.book().closed = true;
+        for hold in &left {
+            self.strike(hold);
+            hold.over.notify_one();
+        }
+        left
+    }
+
+    /// Moves the holds that are due to those under way; tells when the keeper is needed next.
+    fn take_due(&self, now: Moment) -> (Vec<Arc<Hold>>, Option<Moment>) {
+        let mut book = self.book();
+        let mut due = Vec::new();
+        while let Some(entry) = book.due.first_entry()
+            && entry.key().0 <= now
+        {
+            let hold = entry.remove();
+            hold.state().due = None;
+            book.beating.insert(hold.number, hold.clone());
+            due.push(hold);
+        }
+        book.keeper = book.due.first_key_value().map(|((at, _), _)| *at);
+        (due, book.keeper)
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sleeps until the next heartbeat is due; ends when nothing is held.
+struct Keeper {
+    shared: Arc<Shared>,
+    is_done: bool,
+}
+
+impl Keeper {
+    async fn keep(mut self) {
+        let shared = self.shared.clone();
+        let heartbeats = &shared.heartbeats;
+        loop {
+            let (due, next) = heartbeats.take_due(shared.world.now());
+            self.is_done = next.is_none();
+            for hold in due {
+                let beat = Beat { hold, is_done: false };
+                if shared.world.spawn(Box::pin(beat.run())).is_err() {
+                    tracing::warn!("no runtime to send a heartbeat on: what is held will lapse");
+                }
+            }
+            let Some(next) = next else { return };
+            race(pin!(heartbeats.earlier.notified()), pin!(shared.world.sleep_until(next))).await;
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if !self.is_done {
+            let heartbeats = &self.shared.heartbeats;
+            heartbeats.book().keeper = None;
+            heartbeats.orphaned.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// One heartbeat, tried until it is confirmed, the hold is over, or its deadline passes.
+struct Beat {
+    hold: Arc<Hold>,
+    is_done: bool,
+}
+
+impl Beat {
+    async fn run(mut self) {
+        let confirmed = self.confirm().await;
+        self.is_done = true;
+        let heartbeats = &self.hold.slot.shared.heartbeats;
+        match confirmed {
+            Some(known) => heartbeats.enrol(&self.hold, known),
+            None => heartbeats.strike(&self.hold),
+        }
+    }
+
+    /// When the hold was confirmed; `None` when it is over.
+    async fn confirm(&self) -> Option<Moment> {
+        let Beat { hold, .. } = self;
+        let shared = &hold.slot.shared;
+        let mut write = next_write(hold).await;
+        loop {
+            // A holder past its deadline never renews: it has lost. The look at the clock says so to all.
+            hold.standing();
+            let deadline = hold.deadline()?;
+            let settled = write.settle_strictly(Effort::quick(deadline), |error| self.failed(error));
+            let settled = match race(pin!(hold.over.notified()), pin!(settled)).await {
+                Race::First(()) => return None,
+                Race::Second(settled) => settled,
+            };
+            match settled {
+                Some(Ok(Outcome::Landed { token, confirmed })) => {
+                    {
+                        let mut state = hold.state();
+                        state.record = write.record().clone();
+                        state.token = token;
+                        state.last_error = None;
+                    }
+                    if let Some(until) = step::deadline(&confirmed, &shared.policy) {
+                        return hold.extend(until).then_some(confirmed.known);
+                    }
+                    // A write whose validity nobody can tell confirms nothing.
+                    self.pause(deadline).await?;
+                    write = next_write(hold).await;
+                }
+                // An older heartbeat stands in the record: go on from there.
+                Some(Ok(Outcome::Earlier(stored))) => {
+                    hold.state().token = stored.token;
+                    write = next_write(hold).await;
+                }
+                Some(Ok(Outcome::Others(stored))) => {
+                    hold.lose(step::loss_of(stored.map(|stored| stored.record), &write.record().owner));
+                    return None;
+                }
+                // Errors alone are not loss: only the deadline is.
+                Some(Err(_)) => {
+                    self.pause(deadline).await?;
+                    if !write.may_land() {
+                        write = next_write(hold).await;
+                    }
+                }
+                // The deadline has passed over a request under way.
+                None => {}
+            }
+        }
+    }
+
+    /// Waits before another try, at most until `deadline`; `None` when the hold is over.
+    async fn pause(&self, deadline: Moment) -> Option<()> {
+        let Shared { world, policy, .. } = &*self.hold.slot.shared;
+        let again = world.now().plus(world::jittered(&**world, policy.pace)).min(deadline);
+        match race(pin!(self.hold.over.notified()), pin!(world.sleep_until(again))).await {
+            Race::First(()) => None,
+            Race::Second(()) => Some(()),
+        }
+    }
+
+    fn failed(&self, error: &BackendError) {
+        tracing::warn!(lock = &*self.hold.slot.name, %error, "heartbeat failed; trying on until the deadline");
+        self.hold.state().last_error = Some(error.clone());
+    }
+}
+
+impl Drop for Beat {
+    fn drop(&mut self) {
+        if !self.is_done {
+            // Dropped with the runtime that it was on: due again wherever the next keeper starts.
+            let Shared { heartbeats, world, .. } = &*self.hold.slot.shared;
+            heartbeats.enrol(&self.hold, world.now());
+        }
+    }
+}
+
+async fn next_write(hold: &Hold) -> Write {
+    let shared = &hold.slot.shared;
+    if !shared.store_clock.can_date(shared.world.now(), &shared.policy) {
+        // Failing that, the old estimate serves, and what it may be off comes out of the lease.
+        let _ = shared.calibrate().await;
+    }
+    let (record, token) = hold.version();
+    let now = shared.world.now();
+    let (expires, error) = shared.expiry_from(now, Some(record.expires));
+    let record = Record { expires, ..record };
+    Write::new(hold.slot.clone(), now, Some(token), record, error)
+}

@@ -1,0 +1,101 @@
+//! Release: rewrites the record as free, within a budget of its own, whatever becomes of the caller.
+//!
+//! It never deletes: the fence survives, a lost answer can be proved, and no delete-then-create race exists. It
+//! writes only over what this hold wrote last; if anything else stands there, it is somebody else's and stays.
+
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use scopeguard::ScopeGuard;
+
+use super::Shared;
+use super::queue::{Slot, Turn};
+use super::write::{Effort, Outcome, Write};
+use crate::backend::{BackendError, Record, StoreTime, Stored, Token};
+use crate::clock::Moment;
+use crate::world::BoxFuture;
+
+/// A lease on its way back. Dropped unfinished, it goes on in the background.
+pub(super) struct Release(ScopeGuard<Parts, fn(Parts)>);
+
+struct Parts {
+    write: Write,
+    until: Moment,
+    /// Kept until the record is free: the next in the local queue is woken then.
+    turn: Turn,
+}
+
+impl Release {
+    /// Gives back, from `now` on, what stands in the store as `record`, at version `token`.
+    pub(super) fn new(slot: Arc<Slot>, now: Moment, record: Record, token: Token, turn: Turn) -> Release {
+        let until = now.plus(slot.shared.policy.release);
+        let free = Record { expires: StoreTime::RELEASED, ..record };
+        let write = Write::new(slot, now, Some(token), free, None);
+        Release(scopeguard::guard(Parts { write, until, turn }, Parts::settle_in_background))
+    }
+
+    /// Ends when the record is free, when it turned out to be somebody else's, or when the budget is used up.
+    pub(super) async fn settle(mut self) -> Turn {
+        self.0.settle().await;
+        ScopeGuard::into_inner(self.0).turn
+    }
+}
+
+impl Parts {
+    fn settle_in_background(mut self) {
+        let slot = self.write.slot().clone();
+        slot.finish_in_background(Box::pin(async move { self.settle().await }));
+    }
+
+    async fn settle(&mut self) {
+        let slot = self.write.slot().clone();
+        let lock = &*slot.name;
+        let failed = |error: &BackendError| tracing::debug!(lock, %error, "release failed; trying again");
+        loop {
+            match self.write.settle_strictly(Effort::quick(self.until), failed).await {
+                Some(Ok(Outcome::Landed { token, .. })) => {
+                    let record = self.write.record().clone();
+                    tracing::debug!(lock, fence = record.fence.get(), "lease released");
+                    self.turn.notes.free = Some(Stored { record, token });
+                    break;
+                }
+                // A heartbeat that was in flight landed after all: once more, over that.
+                Some(Ok(Outcome::Earlier(stored))) => self.write.retarget(stored.token),
+                Some(Ok(Outcome::Others(_))) => {
+                    tracing::debug!(lock, "lease already gone when it was to be released: nothing touched");
+                    break;
+                }
+                Some(Err(error)) => break self.left_to_lapse(&error.to_string()),
+                None => break self.left_to_lapse("no answer within the time that a release may take"),
+            }
+        }
+        slot.sight().holder = None;
+    }
+
+    fn left_to_lapse(&self, error: &str) {
+        tracing::warn!(
+            lock = &*self.write.slot().name,
+            fence = self.write.record().fence.get(),
+            error,
+            "lease left to lapse: its release could not be written; others get in once it has expired"
+        );
+    }
+}
+
+impl Slot {
+    /// Ends `task` in the background. A store that answers in place needs none: its task ends in this very call, and
+    /// so even where no runtime is left.
+    pub(super) fn finish_in_background(&self, mut task: BoxFuture<()>) {
+        let Shared { store, world, .. } = &*self.shared;
+        if store.answers_in_place() && task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+        {
+            return;
+        }
+        if world.spawn(task).is_err() {
+            tracing::warn!(
+                lock = &*self.name,
+                "lease left to lapse: its holder was dropped where no runtime is left to release it"
+            );
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Shutdown: drains under the lease. New callers are refused and waiters return at once; holders are told to stop
+//! while their heartbeats go on, and each lease is given back only when its code has ended.
+
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Shared;
+use super::hold::Hold;
+use super::queue::Slot;
+use super::race::{Race, race};
+use crate::backend::Fence;
+use crate::clock::Moment;
+use crate::error::{ConfigError, LockError};
+
+/// Whether, and since when, an engine is shutting down.
+#[derive(Default)]
+pub(super) struct Closing {
+    pub(super) token: CancellationToken,
+    since: OnceLock<Moment>,
+}
+
+/// What a shutdown came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "what was left to lapse keeps others waiting until it has expired"]
+pub struct Shutdown {
+    left: Vec<LeftToLapse>,
+}
+
+impl Shutdown {
+    /// The leases whose code had not ended when the grace was over. They are not kept up any more and not given
+    /// back: each lapses at its expiry, so that nobody else starts while that code may still act.
+    pub fn left_to_lapse(&self) -> &[LeftToLapse] {
+        &self.left
+    }
+
+    /// Whether everything that was held has been given back.
+    pub fn is_clean(&self) -> bool {
+        self.left.is_empty()
+    }
+}
+
+/// A lease whose code had not ended in time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftToLapse {
+    lock: Arc<str>,
+    fence: Fence,
+    held_for: Duration,
+}
+
+impl LeftToLapse {
+    /// The lock's name.
+    pub fn lock(&self) -> &str {
+        &self.lock
+    }
+
+    /// The hold's fence.
+    pub fn fence(&self) -> Fence {
+        self.fence
+    }
+
+    /// How long it had been held when the grace was over.
+    pub fn held_for(&self) -> Duration {
+        self.held_for
+    }
+}
+
+impl Slot {
+    /// # Errors
+    /// The engine hands out no leases, or not here.
+    pub(super) fn admit(&self) -> Result<(), LockError> {
+        let Shared { closing, world, .. } = &*self.shared;
+        if closing.token.is_cancelled() {
+            return Err(self.shutting_down());
+        }
+        if !world.is_reachable() {
+            let name = &self.name;
+            let why = format!(
+                "lock \"{name}\" was asked for outside of a tokio runtime, and its engine runs on the caller's"
+            );
+            return Err(ConfigError::one(why).into());
+        }
+        Ok(())
+    }
+
+    pub(super) fn shutting_down(&self) -> LockError {
+        let now = self.shared.world.now();
+        let since = now.since(*self.shared.closing.since.get().unwrap_or(&now));
+        LockError::ShuttingDown { lock: self.name.clone(), since }
+    }
+}
+
+impl Shared {
+    pub(super) async fn shut_down(&self, grace: Duration) -> Shutdown {
+        let now = self.world.now();
+        if self.closing.since.set(now).is_ok() {
+            tracing::info!(?grace, "lock engine shutting down: waiters return, holders are told to stop");
+        }
+        self.closing.token.cancel();
+        for hold in self.heartbeats.holds() {
+            hold.drain();
+        }
+        self.busy.close();
+        let left = match race(pin!(self.busy.wait()), pin!(self.world.sleep_until(now.plus(grace)))).await {
+            Race::First(()) => Vec::new(),
+            Race::Second(()) => self.heartbeats.close().iter().map(|hold| left_to_lapse(hold)).collect(),
+        };
+        if self.busy.is_empty() {
+            self.world.stop();
+        }
+        Shutdown { left }
+    }
+}
+
+fn left_to_lapse(hold: &Hold) -> LeftToLapse {
+    let left = LeftToLapse { lock: hold.slot.name.clone(), fence: hold.fence, held_for: hold.held_for() };
+    tracing::warn!(
+        lock = &*left.lock,
+        fence = left.fence.get(),
+        held_for = ?left.held_for,
+        "lease left to lapse: its code had not ended when the shutdown's grace was over"
+    );
+    left
+}

@@ -1,0 +1,189 @@
+//! PURE: what was observed, and when, to what is done next. No async, no I/O. The tables of its tests are the
+//! specification.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::store_time::Reading;
+use crate::backend::{BackendError, ErrorKind, Fence, Owner, Record, StoreTime, Stored, Token};
+use crate::clock::Moment;
+use crate::policy::Policy;
+
+/// A record version that one process has been looking at, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Watched {
+    pub(super) token: Token,
+    pub(super) since: Moment,
+}
+
+/// What a campaigner goes by.
+pub(super) struct View<'a> {
+    pub(super) now: Moment,
+    /// The store's time, when it is known.
+    pub(super) store: Option<Reading>,
+    /// The version that was seen at the last look, when it was seen first.
+    pub(super) watched: Option<&'a Watched>,
+    pub(super) policy: &'a Policy,
+}
+
+/// What a campaigner does next, given the record as last seen.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The lock is free: swap on this token, with this fence.
+    Take { expected: Option<Token>, fence: Fence },
+    /// Somebody holds it.
+    Wait,
+    /// It may have expired, but the store's time is not known well enough to say so: ask the store first.
+    Calibrate,
+    /// What is stored is not our record, or cannot be continued.
+    Refuse(RecordFault),
+}
+
+/// Why a record is left alone.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum RecordFault {
+    Foreign { found: Arc<str> },
+    FenceExhausted,
+}
+
+impl From<RecordFault> for BackendError {
+    fn from(fault: RecordFault) -> BackendError {
+        let message = match fault {
+            RecordFault::Foreign { found } => format!("it bears the identity `{found}`, another lock's"),
+            RecordFault::FenceExhausted => "its fence is the highest number there is".to_owned(),
+        };
+        BackendError::new(ErrorKind::Corrupt, message)
+    }
+}
+
+/// Decides what a campaigner for `lock` does, having seen `stored` in the record's place.
+pub(super) fn judge(lock: &str, stored: Option<&Stored>, view: &View<'_>) -> Step {
+    let Some(Stored { record, token }) = stored else {
+        // The fence of a new record starts at the present, so that a removed record does not turn fences back.
+        return match view.store {
+            Some(reading) => Step::Take { expected: None, fence: Fence::new(reading.time.as_millis()) },
+            None => Step::Calibrate,
+        };
+    };
+    if *record.lock != *lock {
+        return Step::Refuse(RecordFault::Foreign { found: record.lock.clone() });
+    }
+    let expiry = if record.is_released() { Expiry::Past } else { expiry(record.expires, token, view) };
+    match expiry {
+        Expiry::Past => match record.fence.get().checked_add(1) {
+            Some(fence) => Step::Take { expected: Some(token.clone()), fence: Fence::new(fence) },
+            None => Step::Refuse(RecordFault::FenceExhausted),
+        },
+        Expiry::Ahead => Step::Wait,
+        Expiry::Unknown => Step::Calibrate,
+    }
+}
+
+enum Expiry {
+    Past,
+    Ahead,
+    Unknown,
+}
+
+/// Whether a live holder may still count on a record that expires at `expires`.
+///
+/// Two rules, each sound by itself; the host's wall clock is in neither.
+fn expiry(expires: StoreTime, token: &Token, view: &View<'_>) -> Expiry {
+    let policy = view.policy;
+    // A holder renews every HEARTBEAT and gives up TTL - MARGIN after the send of its last write. A version that
+    // stood still for TTL + GUARD on this host's clock was sent before it was seen first, so its holder has given up.
+    let watched_out = view.watched.is_some_and(|watched| {
+        watched.token == *token && view.now.since(watched.since) >= policy.ttl + policy.guard
+    });
+    if watched_out {
+        return Expiry::Past;
+    }
+    let Some(reading) = view.store else { return Expiry::Unknown };
+    let takeable = expires.plus(policy.guard);
+    if reading.earliest() >= takeable {
+        Expiry::Past
+    } else if reading.latest() >= takeable && reading.error > policy.guard / 4 {
+        Expiry::Unknown
+    } else {
+        Expiry::Ahead
+    }
+}
+
+/// What a record that refused a write, or was found in its place, says about that write.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is our write: it landed, and its answer was lost.
+    Ours(Token),
+    /// It is another write by the same owner.
+    Earlier(Stored),
+    /// It is somebody else's, or gone.
+    Others(Option<Stored>),
+}
+
+/// Tells whose write `stored` is, seen from the one that wrote `ours`.
+pub(super) fn after_refusal(ours: &Record, stored: Option<Stored>) -> Refusal {
+    match stored {
+        // A hold never writes the same `expires` twice, so owner and expiry identify one write.
+        Some(stored) if stored.record.owner == ours.owner && stored.record.expires == ours.expires => {
+            Refusal::Ours(stored.token)
+        }
+        // Marked free, but not by us: an operator's hand.
+        Some(stored) if stored.record.owner == ours.owner && !stored.record.is_released() => {
+            Refusal::Earlier(stored)
+        }
+        other => Refusal::Others(other),
+    }
+}
+
+/// One confirmed write of a lease, as its validity is reckoned.
+pub(super) struct Confirmed {
+    /// Before the first send of this very body.
+    pub(super) first_sent: Moment,
+    /// When its outcome was known.
+    pub(super) known: Moment,
+    /// Before the send that was answered, and the store's time of the write; unknown after a lost answer.
+    pub(super) applied: Option<(Moment, StoreTime)>,
+    /// What the record says.
+    pub(super) expires: StoreTime,
+    /// How far off the store's time may have been when `expires` was reckoned; `None` when it was a guess.
+    pub(super) error: Option<Duration>,
+}
+
+/// Until when the holder may count on a confirmed write; `None` when nobody can tell.
+pub(super) fn deadline(write: &Confirmed, policy: &Policy) -> Option<Moment> {
+    // Counted from before the request left. The store may have applied it at any instant since, so a deadline
+    // counted from the answer could outlive the record.
+    let by_send = write.first_sent.plus(policy.ttl);
+    let by_store = match (write.applied, write.error) {
+        // What the store itself says of the time that is left, however wrong `expires` was reckoned.
+        (Some((sent, at)), _) => sent.plus(write.expires.since(at)),
+        (None, Some(error)) => by_send.minus(error),
+        (None, None) => return None,
+    };
+    Some(by_send.min(by_store).minus(policy.margin))
+}
+
+/// When the next heartbeat is due for a lease that is good until `deadline`, as became known at `known`. After a
+/// write that took long, or that the store found less left of than was reckoned, that is soon: but no sooner than
+/// the store takes another write of one record.
+pub(super) fn beat_due(deadline: Moment, known: Moment, policy: &Policy) -> Moment {
+    deadline.minus(policy.slack()).max(known.plus(policy.pace))
+}
+
+/// Whether a lease that is good until `deadline` is worth starting work under.
+pub(super) fn is_useful(deadline: Moment, now: Moment, policy: &Policy) -> bool {
+    deadline.since(now) >= policy.useful
+}
+
+/// What ended a hold whose record was found in the hands of others.
+pub(super) fn loss_of(record: Option<Record>, ours: &Owner) -> crate::error::LossCause {
+    use crate::error::LossCause::{Taken, Vanished};
+    match record {
+        Some(Record { owner, fence, .. }) if owner != *ours => Taken { by: owner, fence },
+        _ => Vanished,
+    }
+}
+
+#[cfg(test)]
+#[path = "step_tests.rs"]
+mod tests;

@@ -1,0 +1,207 @@
+//! The static handle that users declare, and the list of all declarations.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+
+use crate::ctx::Ctx;
+use crate::engine::{Mode, Tenure};
+use crate::error::LockError;
+
+/// A lock that is held across all instances of an app: a name, and nothing else.
+///
+/// Declared with [`lock!`](crate::prelude::lock) as a `static`. Two declarations of one name, anywhere in a program,
+/// are the same lock. Locks are not reentrant.
+///
+/// # What it promises
+/// Two holders never run at once while monotonic clocks agree in rate within 5 %, and while a holder acts within 4 s
+/// of its last look at [`Ctx::check`]. Beyond that, a system that compares [`Ctx::fence`] with the highest it has
+/// seen refuses the stale one. No machine's wall clock has a part in it.
+///
+/// # Examples
+/// ```
+/// use tako::prelude::*;
+/// use tako::{Engine, LockError};
+///
+/// static REINDEX: Lock = lock!("reindex");
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), LockError> {
+/// let ctx = Engine::memory().ctx();
+/// REINDEX.run(&ctx, async |ctx| {
+///     // Somebody else finds it held, and collapses into this run.
+///     let other = REINDEX.try_run(&ctx, async |_| Ok::<_, LockError>(())).await?;
+///     assert!(other.is_none());
+///     Ok::<_, LockError>(())
+/// })
+/// .await
+/// # }
+/// ```
+pub struct Lock {
+    name: &'static str,
+}
+
+impl Lock {
+    /// For the macros, by way of `private`, which has looked at the name.
+    pub(crate) const fn new(name: &'static str) -> Lock {
+        Lock { name }
+    }
+
+    /// The name that it was declared with: its identity.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Waits until the lock is held, runs `work` holding it, and gives it back.
+    ///
+    /// Callers in one process are served in order of arrival. While the store is failing it keeps trying; limit the
+    /// wait with [`Ctx::with_timeout`].
+    ///
+    /// # Errors
+    /// `work`'s own error wins. Otherwise, as a [`LockError`]: `Lost` when the lease was lost while `work` ran, even
+    /// though it succeeded; `Cancelled` when `ctx` ended before the lock was held; `Reentrant` when `ctx` holds it
+    /// already; `ShuttingDown`; `Denied`, `Misconfigured` and `Corrupt` from the store; `Config` when there is no engine.
+    /// In all of these but `Lost`, `work` was not started.
+    ///
+    /// # Cancel safety
+    /// Dropping the future while it waits ends the candidacy; a claim that was on its way is settled in the background
+    /// and given back if it won. Dropping it while `work` runs drops `work`, then gives the lease back in the background.
+    ///
+    /// # Panics
+    /// Only when `work` does. The lease is given back, and the panic goes on unchanged.
+    ///
+    /// # Examples
+    /// ```
+    /// use tako::prelude::*;
+    /// use tako::{Engine, LockError};
+    ///
+    /// static IMPORT: Lock = lock!("import");
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), LockError> {
+    /// let ctx = Engine::memory().ctx();
+    /// let rows = IMPORT.run(&ctx, async |ctx| {
+    ///     ctx.check()?;
+    ///     Ok::<_, LockError>(42)
+    /// })
+    /// .await?;
+    /// assert_eq!(rows, 42);
+    /// # Ok(()) }
+    /// ```
+    #[doc(alias = "Do")]
+    #[doc(alias = "lock")]
+    pub async fn run<T, E, F, Fut>(&self, ctx: &Ctx, work: F) -> Result<T, E>
+    where
+        F: FnOnce(Ctx) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: From<LockError>,
+    {
+        loop {
+            if let Some(tenure) = self.acquire(ctx, Mode::Wait).await? {
+                return run_held(ctx, tenure, work).await;
+            }
+        }
+    }
+
+    /// Runs `work` only if the lock is free at once; `None` means that somebody else holds it, which is often the
+    /// right answer and no error: the caller collapses into the run in progress.
+    ///
+    /// It makes one attempt. A store that fails is asked once more, and then reported.
+    ///
+    /// # Errors
+    /// As [`run`](Lock::run), and `Unavailable` when the store does not say whether the lock is free. A context that
+    /// holds the lock already gets `None`.
+    ///
+    /// # Cancel safety
+    /// As [`run`](Lock::run).
+    ///
+    /// # Panics
+    /// As [`run`](Lock::run).
+    ///
+    /// # Examples
+    /// ```
+    /// use tako::prelude::*;
+    /// use tako::{Engine, LockError};
+    ///
+    /// static REINDEX: Lock = lock!("reindex");
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), LockError> {
+    /// let ctx = Engine::memory().ctx();
+    /// let ran = REINDEX.try_run(&ctx, async |_ctx| Ok::<_, LockError>("rebuilt")).await?;
+    /// assert_eq!(ran, Some("rebuilt"));
+    /// # Ok(()) }
+    /// ```
+    #[doc(alias = "TryDo")]
+    #[doc(alias = "try_lock")]
+    pub async fn try_run<T, E, F, Fut>(&self, ctx: &Ctx, work: F) -> Result<Option<T>, E>
+    where
+        F: FnOnce(Ctx) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: From<LockError>,
+    {
+        match self.acquire(ctx, Mode::Try).await? {
+            Some(tenure) => run_held(ctx, tenure, work).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn acquire(&self, ctx: &Ctx, mode: Mode) -> Result<Option<Tenure>, LockError> {
+        ctx.engine()?.slot(self.name).acquire(ctx.scope(), mode).await
+    }
+}
+
+async fn run_held<T, E, F, Fut>(ctx: &Ctx, tenure: Tenure, work: F) -> Result<T, E>
+where
+    F: FnOnce(Ctx) -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+    E: From<LockError>,
+{
+    let result = {
+        let work = pin!(work(ctx.held(tenure.hold())));
+        tenure.watch(work).await
+    };
+    match (result, tenure.finish().await) {
+        // Work that succeeded may have done so after somebody else had started: its caller must know.
+        (Ok(_), Err(lost)) => Err(LockError::from(lost).into()),
+        (result, _) => result,
+    }
+}
+
+impl fmt::Debug for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lock").field(&self.name).finish()
+    }
+}
+
+/// One declaration of a lock, as [`declared`] lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Declaration {
+    /// The lock's name.
+    pub name: &'static str,
+    /// The source file, as the compiler was told it.
+    pub file: &'static str,
+    /// The line in it.
+    pub line: u32,
+    /// The module.
+    pub module: &'static str,
+}
+
+inventory::collect!(Declaration);
+
+/// Every declaration of a lock in this program, in any of its crates, sorted by name, then by place.
+///
+/// # Examples
+/// ```
+/// use tako::prelude::*;
+///
+/// static REINDEX: Lock = lock!("reindex");
+///
+/// assert!(tako::declared().iter().any(|declaration| declaration.name == REINDEX.name()));
+/// ```
+pub fn declared() -> Vec<Declaration> {
+    let mut all: Vec<Declaration> = inventory::iter::<Declaration>.into_iter().copied().collect();
+    all.sort_unstable();
+    all
+}

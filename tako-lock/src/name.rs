@@ -1,0 +1,161 @@
+//! Names of locks, apps and environments, and the places in a store that they make.
+
+use std::fmt;
+
+use crate::backend::Key;
+pub(crate) use crate::name_rules::check;
+use crate::name_rules::{MAX_LEN, NameFault};
+
+impl fmt::Display for NameFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NameFault::Empty => f.write_str("it is empty"),
+            NameFault::Character { offset } => {
+                write!(f, "the character at byte {offset} is not one of `a-z`, `0-9`, `-`")
+            }
+            NameFault::First => f.write_str("it does not start with a letter"),
+            NameFault::DoubledHyphen { offset } => write!(f, "it has a doubled `-` at byte {offset}"),
+            NameFault::LastHyphen => f.write_str("it ends with `-`"),
+            NameFault::TooLong { length } => {
+                write!(f, "it has {length} characters, and {MAX_LEN} is the most")
+            }
+        }
+    }
+}
+
+/// The namespace of an engine's locks: `pr-42` never contends with `prod`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Namespace {
+    app: String,
+    env: String,
+}
+
+impl Namespace {
+    /// Of a program that has not said what it is.
+    pub(crate) fn local() -> Namespace {
+        Namespace { app: "app".into(), env: "dev".into() }
+    }
+
+    /// # Errors
+    /// Which of the two is not a legal part of a path, and why. Both are judged.
+    pub(crate) fn new(app: &str, env: &str) -> Result<Namespace, Vec<String>> {
+        let fault = |what, value| {
+            part_fault(value).map(|fault| format!("the {what} `{value}` cannot be part of a path: {fault}"))
+        };
+        let faults: Vec<String> =
+            [fault("app", app), fault("environment", env)].into_iter().flatten().collect();
+        if faults.is_empty() { Ok(Namespace { app: app.into(), env: env.into() }) } else { Err(faults) }
+    }
+
+    /// The key of the lock `name`.
+    ///
+    /// Joining the parts with `-` as they are is ambiguous: app `shop`, env `prod-eu`, lock `x` would share a record
+    /// with env `prod`, lock `eu-x`. So each `-` in the app and in the name is doubled. The environment may have
+    /// single ones only, so the first and the last single `-` are the joints.
+    pub(crate) fn key(&self, name: &str) -> Key {
+        let Namespace { app, env } = self;
+        let path = format!("leases/run-{}-{env}-{}", app.replace('-', "--"), name.replace('-', "--"));
+        Key::new(path, format!("{app}/{env}/{name}"))
+    }
+}
+
+/// As for locks, but a digit may stand first.
+fn part_fault(part: &str) -> Option<NameFault> {
+    let fault = check(part).err()?;
+    let digit_first = part.starts_with(|first: char| first.is_ascii_digit());
+    if fault == NameFault::First && digit_first {
+        // The rest is judged behind a letter; a length of the most is then one more than is seen.
+        return match check(&format!("x{part}")).err() {
+            Some(NameFault::TooLong { length }) if length == MAX_LEN + 1 => None,
+            Some(NameFault::TooLong { length }) => Some(NameFault::TooLong { length: length - 1 }),
+            Some(NameFault::Character { offset }) => Some(NameFault::Character { offset: offset - 1 }),
+            Some(NameFault::DoubledHyphen { offset }) => {
+                Some(NameFault::DoubledHyphen { offset: offset - 1 })
+            }
+            other => other,
+        };
+    }
+    Some(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Namespace, check, part_fault};
+
+    #[test]
+    fn the_path_is_the_specifications_for_hyphen_free_parts() {
+        let key = Namespace::new("gallery", "pr-42").unwrap().key("reindex");
+        assert_eq!(key.path(), "leases/run-gallery-pr-42-reindex");
+        assert_eq!(&**key.lock(), "gallery/pr-42/reindex");
+    }
+
+    /// Splits at the first and the last single `-`, and halves the doubled ones.
+    fn decode(path: &str) -> Option<(String, String, String)> {
+        let rest = path.strip_prefix("leases/run-")?;
+        let bytes = rest.as_bytes();
+        let is_single = |at: usize| {
+            bytes[at] == b'-'
+                && (at == 0 || bytes[at - 1] != b'-')
+                && bytes.get(at + 1).is_some_and(|next| *next != b'-')
+        };
+        let first = (0..bytes.len()).find(|at| is_single(*at))?;
+        let last = (0..bytes.len()).rfind(|at| is_single(*at))?;
+        let (app, env, name) = (&rest[..first], rest.get(first + 1..last)?, &rest[last + 1..]);
+        Some((app.replace("--", "-"), env.to_owned(), name.replace("--", "-")))
+    }
+
+    /// Every legal part of up to `length` characters over a small alphabet.
+    fn parts(length: usize) -> Vec<String> {
+        let mut all = vec![String::new()];
+        let mut from = 0;
+        for _ in 0..length {
+            let upto = all.len();
+            for at in from..upto {
+                for next in ['a', '1', '-'] {
+                    all.push(format!("{}{next}", all[at]));
+                }
+            }
+            from = upto;
+        }
+        all.retain(|part| part_fault(part).is_none());
+        all
+    }
+
+    #[test]
+    fn every_path_decodes_to_what_it_was_made_of() {
+        let parts = parts(4);
+        assert!(parts.len() > 40, "{}", parts.len());
+        for app in &parts {
+            for env in &parts {
+                let namespace = Namespace::new(app, env).unwrap();
+                for name in parts.iter().filter(|name| check(name).is_ok()) {
+                    let decoded = decode(namespace.key(name).path()).unwrap();
+                    assert_eq!((&decoded.0, &decoded.1, &decoded.2), (app, env, name));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_parts_are_judged_at_once() {
+        let faults = Namespace::new("Shop", "pr--1").unwrap_err();
+        assert_eq!(faults.len(), 2);
+        assert!(
+            faults[0].contains("the app `Shop`") && faults[1].contains("the environment `pr--1`"),
+            "{faults:?}"
+        );
+        for (app, is_legal) in [
+            ("1a", true),
+            ("9", true),
+            ("-a", false),
+            ("a-", false),
+            ("1--a", false),
+            ("", false),
+            ("1A", false),
+        ] {
+            assert_eq!(Namespace::new(app, "prod").is_ok(), is_legal, "{app}");
+        }
+        assert!(Namespace::new(&"1".repeat(64), "prod").is_ok());
+        assert!(Namespace::new(&"1".repeat(65), "prod").is_err());
+    }
+}
