@@ -96,6 +96,8 @@ pub use crate::engine::{Engine, EngineBuilder, Holder, LeftToLapse, Shutdown};
 pub use crate::error::{CancelCause, Cancelled, ConfigError, LockError, LossCause, Lost};
 pub use crate::lock::{Declaration, Lock, declared};
 pub use crate::record::{Fence, Owner, StoreTime};
+#[doc = include_str!("docs/attribute.md")]
+#[doc(inline)]
 pub use tako_lock_macros::lock;
 
 /// The doors that a simulation of the engine needs. Outside of semver.
