@@ -82,7 +82,7 @@ fn every_variant_has_its_section() {
         "Corrupt",
         "Config",
     ] {
-        assert!(page.contains(&format!("\n## {variant}\n")), "{variant}");
+        assert!(page.contains(&format!("\n## `{variant}`\n")), "{variant}");
     }
 }
 
