@@ -99,6 +99,8 @@ mod record;
 mod world;
 
 // The public interface:
+#[cfg(feature = "gcs")]
+pub use crate::backend::gcs::GcsConfig;
 pub use crate::ctx::Ctx;
 pub use crate::engine::{Engine, EngineBuilder, Holder, LeftToLapse, Shutdown};
 pub use crate::error::{CancelCause, Cancelled, ConfigError, LockError, LossCause, Lost};

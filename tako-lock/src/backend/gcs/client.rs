@@ -1,0 +1,110 @@
+//! The client of the service, made by the first request.
+//!
+//! Credentials and connections have tasks of their own (a token is renewed in one, a connection is driven by one), and
+//! these live on the runtime that the client was made on. So it is made where the requests run: on the engine's thread.
+//! A client made on the caller's runtime would die with that.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use google_cloud_auth::build_errors::Error as CredentialsFault;
+use google_cloud_auth::credentials::{self, Credentials};
+use google_cloud_gax::client_builder::Error as ClientFault;
+use google_cloud_gax::retry_policy::NeverRetry;
+use google_cloud_storage::client::Storage;
+use tokio::sync::Mutex;
+
+use super::error::Causes;
+use crate::backend::{BackendError, ErrorKind};
+
+pub(super) struct Client {
+    emulator: Option<String>,
+    state: Mutex<State>,
+}
+
+enum State {
+    Unmade,
+    /// Under way. Kept here, so that a request whose time is up leaves it for the next one to go on with.
+    Making(Pin<Box<dyn Future<Output = Result<Storage, ClientFault>> + Send>>),
+    Made(Arc<Storage>),
+}
+
+impl Client {
+    pub(super) fn new(emulator: Option<String>) -> Client {
+        Client { emulator, state: Mutex::new(State::Unmade) }
+    }
+
+    /// Begins to make the client, on the runtime that is entered. The credentials are looked for at once.
+    ///
+    /// # Errors
+    /// The credentials that the environment points to cannot be read.
+    pub(super) fn prepare(&self) -> Result<(), BackendError> {
+        match self.state.try_lock() {
+            Ok(mut state) if matches!(*state, State::Unmade) => *state = self.begin()?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) async fn get(&self) -> Result<Arc<Storage>, BackendError> {
+        let mut state = self.state.lock().await;
+        if matches!(*state, State::Unmade) {
+            *state = self.begin()?;
+        }
+        if let State::Making(making) = &mut *state {
+            match making.await {
+                Ok(storage) => *state = State::Made(Arc::new(storage)),
+                Err(fault) => {
+                    *state = State::Unmade;
+                    let unfit = BackendError::new(
+                        ErrorKind::Misconfigured,
+                        "the client for Cloud Storage cannot be made",
+                    );
+                    return Err(unfit.with_source(Causes::of(&fault)));
+                }
+            }
+        }
+        match &*state {
+            State::Made(storage) => Ok(storage.clone()),
+            State::Unmade | State::Making(_) => {
+                Err(BackendError::new(ErrorKind::Unavailable, "the client for Cloud Storage is not ready"))
+            }
+        }
+    }
+
+    /// Credentials that have failed for good are never tried again by the client that has them: the next request
+    /// makes a new one, and finds them mended or not.
+    pub(super) async fn discard(&self, failed: &Arc<Storage>) {
+        let mut state = self.state.lock().await;
+        if matches!(&*state, State::Made(storage) if Arc::ptr_eq(storage, failed)) {
+            *state = State::Unmade;
+        }
+    }
+
+    fn begin(&self) -> Result<State, BackendError> {
+        // One request is one request: what to do about a failure is the engine's to decide, which knows how long the
+        // lease is good for. The client's own default would try for 300 s, and tell one's own success as a refusal.
+        let builder = Storage::builder().with_retry_policy(NeverRetry);
+        let builder = match &self.emulator {
+            Some(address) => builder
+                .with_endpoint(address)
+                .with_credentials(credentials::anonymous::Builder::new().build()),
+            None => builder.with_credentials(found().map_err(|fault| no_credentials(&fault))?),
+        };
+        Ok(State::Making(Box::pin(builder.build())))
+    }
+}
+
+/// Application Default Credentials, for this service only.
+fn found() -> Result<Credentials, CredentialsFault> {
+    credentials::Builder::default()
+        .with_scopes(["https://www.googleapis.com/auth/devstorage.read_write"])
+        .build()
+}
+
+fn no_credentials(fault: &CredentialsFault) -> BackendError {
+    let text = "the credentials for Google Cloud cannot be read. Correct GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud \
+                auth application-default login`";
+    BackendError::new(ErrorKind::Denied, text).with_source(Causes::of(fault))
+}
