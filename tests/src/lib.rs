@@ -1,1 +1,37 @@
-//! Helpers.
+//! Helpers of the tests: a store that misbehaves on request, a witness of exclusion, a host with a clock of its own.
+
+pub mod faulty;
+pub mod host;
+pub mod table;
+pub mod witness;
+
+use tako::Lock;
+use tako::backend::{Extra, Fence, Key, Owner, Record, StoreTime};
+
+/// The lock that the scenarios contend for.
+pub static LOCK: Lock = Lock::__declare("reindex");
+/// Declared a second time: the same lock.
+pub static SAME_LOCK: Lock = Lock::__declare("reindex");
+/// Another one.
+pub static OTHER_LOCK: Lock = Lock::__declare("rollup");
+
+/// Where [`LOCK`] is kept by an engine that was given no app and no environment.
+pub fn key() -> Key {
+    Key::new("leases/run-app-dev-reindex", "app/dev/reindex")
+}
+
+/// A record of [`LOCK`], as somebody else has left it.
+pub fn record(owner: &str, expires: StoreTime, fence: u64) -> Record {
+    let (owner, fence) = (Owner::new(owner), Fence::new(fence));
+    Record { owner, expires, fence, lock: key().lock().clone(), extra: Extra::new() }
+}
+
+/// So many seconds.
+pub const fn secs(seconds: u64) -> std::time::Duration {
+    std::time::Duration::from_secs(seconds)
+}
+
+/// So many milliseconds.
+pub const fn millis(milliseconds: u64) -> std::time::Duration {
+    std::time::Duration::from_millis(milliseconds)
+}

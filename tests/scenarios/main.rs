@@ -1,0 +1,5 @@
+//! Where a distributed lock breaks: each test replays one way, and says in its name what must hold.
+//!
+//! tests/README.md lists which scenario of the public record each of them stands for.
+
+mod backends;
