@@ -5,7 +5,7 @@ use tako::{LockError, policy};
 use tako_lock_tests::faulty::{Fault, Verb, clock};
 use tako_lock_tests::table::Table;
 use tako_lock_tests::witness::Witness;
-use tako_lock_tests::{LOCK, record, secs};
+use tako_lock_tests::{record, secs};
 use tokio::time::timeout;
 
 #[tokio::test(start_paused = true)]
@@ -71,7 +71,8 @@ async fn a_dead_record_is_taken_by_watching_it_while_the_store_never_tells_its_t
     table.put(&record("dead#1", table.time().plus(secs(3_600)), 7));
     let p2 = table.process("P2");
     p2.link.on(clock(), Fault::Fails(ErrorKind::Unavailable));
-    timeout(policy::TTL + policy::GUARD + policy::POLL * 2, p2.work(&witness, secs(1)))
+    // Two polls: a host whose wall clock is behind the store's learns so from its first, useless grant.
+    timeout(policy::TTL + policy::GUARD + policy::POLL * 3, p2.work(&witness, secs(1)))
         .await
         .expect("I6: a version that stood still for TTL + GUARD is dead")
         .expect("a hold");
@@ -122,5 +123,4 @@ async fn a_hold_outlives_an_hour_at_one_write_every_ten_seconds() {
         "I8: a claim, 360 heartbeats or one less, a release, and not {writes}"
     );
     assert_eq!(p1.link.count(&[Verb::Load]), 1, "I8: a holder never reads");
-    let _ = LOCK.name();
 }

@@ -3,3 +3,5 @@
 //! tests/README.md lists which scenario of the public record each of them stands for.
 
 mod backends;
+mod exclusion;
+mod renewal;
