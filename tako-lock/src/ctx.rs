@@ -41,7 +41,7 @@ pub struct Ctx {
 impl Ctx {
     /// A context with no limit, over the program's engine: the installed one, or the one that the environment tells.
     pub fn background() -> Ctx {
-        Ctx { engine: None, scope: Scope::default() }
+        Ctx { engine: None, scope: Scope::root() }
     }
 
     /// A context that ends with this one, and can be cancelled by itself.
@@ -54,7 +54,7 @@ impl Ctx {
     #[must_use]
     pub fn with_timeout(&self, limit: Duration) -> Ctx {
         let world: Arc<dyn World> = match self.engine() {
-            Ok(engine) => engine.shared.world.clone(),
+            Ok(engine) => engine.world().clone(),
             // No lock can be taken under it, and the error says why; the limit is kept all the same.
             Err(_) => Arc::new(Ambient::new()),
         };
@@ -63,7 +63,7 @@ impl Ctx {
 
     /// Ends this context and its children. It does not end the one that it was made from.
     pub fn cancel(&self) {
-        self.scope.token.cancel();
+        self.scope.token().cancel();
     }
 
     /// Waits until the context has ended.
@@ -103,8 +103,7 @@ impl Ctx {
 
     /// The number of the innermost hold; `None` outside of one, and once it is lost or given back.
     pub fn fence(&self) -> Option<Fence> {
-        let hold = self.scope.hold.as_ref()?;
-        hold.is_live().then_some(hold.fence)
+        self.scope.fence()
     }
 
     /// Runs `work` until the context ends; `None` when that came first, and then `work` is dropped where it stood.
@@ -146,7 +145,7 @@ impl Ctx {
 impl Engine {
     /// A context with no limit, over this engine.
     pub fn ctx(&self) -> Ctx {
-        Ctx { engine: Some(self.clone()), scope: Scope::default() }
+        Ctx { engine: Some(self.clone()), scope: Scope::root() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::pin::pin;
 
 use crate::ctx::Ctx;
 use crate::engine::{Mode, Tenure};
@@ -149,9 +150,7 @@ impl Lock {
     }
 
     async fn acquire(&self, ctx: &Ctx, mode: Mode) -> Result<Option<Tenure>, LockError> {
-        let engine = ctx.engine()?;
-        let slot = engine.shared.slot(self.name);
-        engine.shared.acquire(&slot, ctx.scope(), mode).await
+        ctx.engine()?.slot(self.name).acquire(ctx.scope(), mode).await
     }
 }
 
@@ -161,8 +160,10 @@ where
     Fut: Future<Output = Result<T, E>>,
     E: From<LockError>,
 {
-    let work = work(ctx.held(tenure.hold()));
-    let result = tenure.watch(work).await;
+    let result = {
+        let work = pin!(work(ctx.held(tenure.hold())));
+        tenure.watch(work).await
+    };
     match (result, tenure.finish().await) {
         // Work that succeeded may have done so after somebody else had started: its caller must know.
         (Ok(_), Err(lost)) => Err(LockError::from(lost).into()),

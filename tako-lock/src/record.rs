@@ -2,6 +2,7 @@
 //!
 //! `{"owner":"web-7f#5f0c…","expires":"2026-12-01T12:00:30.125Z","fence":1764590430125,"lock":"gallery/pr-42/reindex"}`
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -152,8 +153,40 @@ pub struct Record {
     pub extra: Extra,
 }
 
-/// Fields that this version does not know.
-pub type Extra = std::collections::BTreeMap<String, serde_json::Value>;
+/// The fields of a record that this version does not know: what a newer one has written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extra(Option<Arc<Fields>>);
+
+type Fields = BTreeMap<String, serde_json::Value>;
+
+impl Extra {
+    /// No such fields.
+    pub const NONE: Extra = Extra(None);
+
+    /// The value of the field `name`.
+    pub fn get(&self, name: &str) -> Option<&serde_json::Value> {
+        self.0.as_ref()?.get(name)
+    }
+}
+
+impl FromIterator<(String, serde_json::Value)> for Extra {
+    fn from_iter<I: IntoIterator<Item = (String, serde_json::Value)>>(fields: I) -> Extra {
+        let fields: Fields = fields.into_iter().collect();
+        Extra((!fields.is_empty()).then(|| Arc::new(fields)))
+    }
+}
+
+impl Serialize for Extra {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().flat_map(|fields| fields.iter()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Extra {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Extra, D::Error> {
+        Ok(Fields::deserialize(deserializer)?.into_iter().collect())
+    }
+}
 
 impl Record {
     /// Whether the record has been given back. One that is not may still have expired.
@@ -237,7 +270,7 @@ mod tests {
                     expires,
                     fence: Fence::new(number),
                     lock: "a/b/c".into(),
-                    extra: super::Extra::new(),
+                    extra: super::Extra::NONE,
                 };
                 assert_eq!(Record::from_json(&record.to_json().unwrap()).unwrap(), record);
             }

@@ -85,7 +85,7 @@ impl World for Ambient {
     }
 
     fn random(&self) -> u128 {
-        random()
+        random(self.clock.now())
     }
 
     fn wall(&self) -> StoreTime {
@@ -151,7 +151,7 @@ impl World for OwnThread {
     }
 
     fn random(&self) -> u128 {
-        random()
+        random(self.clock.now())
     }
 
     fn wall(&self) -> StoreTime {
@@ -184,17 +184,41 @@ pub(crate) fn jittered(world: &dyn World, mean: Duration) -> Duration {
     mean * 3 / 4 + (mean / 2).mul_f64(f64::from(share) / 1_000_000.0)
 }
 
-fn random() -> u128 {
-    let mut bytes = [0; 16];
-    match getrandom::fill(&mut bytes) {
-        Ok(()) => u128::from_ne_bytes(bytes),
-        // The operating system has no randomness to give: a state in which std's own maps could not be made.
-        // What is left is the hasher's keys, drawn when the process started, and a counter.
-        Err(_) => u128::from(fallback()) << 64 | u128::from(fallback()),
+/// Random bits for an id that no other process has drawn.
+///
+/// A system call for each would be a sixth of what an uncontended lock costs in memory, so they are drawn in batches.
+/// A process that was forked, or restored twice from one snapshot, has the batch of its twin; the instant, which
+/// the two do not share to the nanosecond, tells them apart until the next draw.
+fn random(now: Moment) -> u128 {
+    static BATCH: Mutex<Vec<u128>> = Mutex::new(Vec::new());
+    let mut batch = BATCH.lock().unwrap_or_else(PoisonError::into_inner);
+    if batch.is_empty() {
+        let mut bytes = [0; 16 * 64];
+        // An operating system with no randomness to give is one where std's own maps could not be made. What is left
+        // then is the hasher's keys, drawn when the process started, and their counter.
+        if getrandom::fill(&mut bytes).is_err() {
+            bytes.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&fallback().to_ne_bytes()));
+        }
+        let (ids, _) = bytes.as_chunks();
+        batch.extend(ids.iter().map(|id| u128::from_ne_bytes(*id)));
     }
+    batch.pop().unwrap_or_default() ^ u128::from(now.as_nanos())
 }
 
 fn fallback() -> u64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     RandomState::new().build_hasher().finish() ^ u64::from(std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Moment, random};
+
+    #[test]
+    fn no_two_draws_are_alike() {
+        let mut drawn: Vec<u128> = (0..1_000).map(|_| random(Moment::from_nanos(7))).collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), 1_000);
+    }
 }

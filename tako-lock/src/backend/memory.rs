@@ -1,6 +1,6 @@
 //! The in-process table: the lease of development and tests, and the reference for every other backend.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,8 +30,7 @@ pub struct MemoryLease {
 
 #[derive(Default)]
 struct Table {
-    // Looked up by key only: its iteration order reaches nothing.
-    records: HashMap<Arc<str>, Stored>,
+    records: BTreeMap<Arc<str>, Stored>,
     // One counter for the whole table and never turned back, so that a record made anew after a removal still
     // gets a token that no earlier version had.
     last_token: u64,

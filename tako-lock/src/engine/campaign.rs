@@ -4,6 +4,7 @@
 //! writes. A claim that is on its way when the caller goes is settled in the background, and given back if it won.
 
 use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,34 +36,33 @@ const TRIES: u32 = 2;
 /// Races for a free record that one round may lose before it waits like anyone: a campaigner never polls by writing.
 const RACES: u32 = 3;
 
-impl Shared {
-    /// Wins the lock of `slot` for `scope`; `None` only in [`Mode::Try`], when somebody else holds it.
+impl Slot {
+    /// Wins the lock for `scope`; `None` only in [`Mode::Try`], when somebody else holds it.
     ///
     /// # Cancel safety
     /// Whatever was on its way is settled in the background: nothing stays held.
     pub(crate) async fn acquire(
         self: &Arc<Self>,
-        slot: &Arc<Slot>,
         scope: &Scope,
         mode: Mode,
     ) -> Result<Option<Tenure>, LockError> {
-        self.admit(slot)?;
+        self.admit()?;
+        let visit = Visit { slot: self, scope, mode, since: self.shared.world.now() };
         if let Some(ending) = scope.ending() {
-            return Err(Visit::new(self, slot, scope, mode).ended(ending));
+            return Err(visit.ended(ending));
         }
-        if scope.holds_slot(slot) {
+        if scope.holds_slot(self) {
             return match mode {
                 Mode::Try => Ok(None),
-                Mode::Wait => Err(LockError::Reentrant { lock: slot.name.clone() }),
+                Mode::Wait => Err(LockError::Reentrant { lock: self.name.clone() }),
             };
         }
-        let visit = Visit::new(self, slot, scope, mode);
-        let turn = match (slot.try_turn(self), mode) {
+        let turn = match (self.try_turn(), mode) {
             (Some(turn), _) => turn,
             (None, Mode::Try) => return visit.without_turn().map(|()| None),
             (None, Mode::Wait) => {
                 visit.tell_waiting();
-                visit.unless_interrupted(slot.turn(self)).await?
+                visit.unless_interrupted(pin!(self.turn())).await?
             }
         };
         visit.campaign(turn).await
@@ -71,7 +71,6 @@ impl Shared {
 
 /// One caller's attempt.
 struct Visit<'a> {
-    shared: &'a Arc<Shared>,
     slot: &'a Arc<Slot>,
     scope: &'a Scope,
     mode: Mode,
@@ -89,23 +88,20 @@ enum Round {
     GaveUp(BackendError),
 }
 
-impl<'a> Visit<'a> {
-    fn new(shared: &'a Arc<Shared>, slot: &'a Arc<Slot>, scope: &'a Scope, mode: Mode) -> Visit<'a> {
-        Visit { shared, slot, scope, mode, since: shared.world.now() }
-    }
-
+impl Visit<'_> {
     async fn campaign(&self, mut turn: Turn) -> Result<Option<Tenure>, LockError> {
-        let Shared { world, policy, .. } = &**self.shared;
+        let Shared { world, policy, .. } = &*self.slot.shared;
         self.slot.sight().trouble = None;
         // The head before this one has seen it in other hands a moment ago.
         if let (Mode::Wait, Some(next_look)) = (self.mode, turn.notes.next_look) {
-            self.unless_interrupted(world.sleep_until(next_look)).await?;
+            self.unless_interrupted(pin!(world.sleep_until(next_look))).await?;
         }
         let mut tries = 0;
         let mut is_told = false;
+        let mut now = self.since;
         loop {
             tries += 1;
-            let pause = match self.unless_interrupted(self.round(turn)).await? {
+            let pause = match self.unless_interrupted(pin!(self.round(turn, now))).await? {
                 Round::Won(won, grant) => return self.start(won, grant).await.map(Some),
                 Round::Held(kept) => {
                     turn = kept;
@@ -134,52 +130,58 @@ impl<'a> Visit<'a> {
             };
             let next_look = world.now().plus(pause);
             turn.notes.next_look = Some(next_look);
-            self.unless_interrupted(world.sleep_until(next_look)).await?;
+            self.unless_interrupted(pin!(world.sleep_until(next_look))).await?;
+            now = world.now();
         }
     }
 
     /// One look at the record, and a claim if it is free.
-    async fn round(&self, mut turn: Turn) -> Round {
-        let Shared { world, store, store_clock, policy, .. } = &**self.shared;
+    async fn round(&self, mut turn: Turn, mut now: Moment) -> Round {
+        let Shared { world, store, store_clock, policy, .. } = &*self.slot.shared;
         let mut stored = match turn.notes.free.take() {
             Some(free) => Some(free),
-            None => match store.load(&self.slot.key).await {
-                Ok(stored) => stored,
+            None => match store.load(&self.slot.key).answer().await {
+                Ok(stored) => {
+                    now = world.now();
+                    stored
+                }
                 Err(error) => return Round::Failed(turn, error),
             },
         };
-        let mut may_calibrate = true;
+        let mut calibration = None;
         for _ in 0..RACES {
-            turn.notes.watch(stored.as_ref(), world.now());
+            turn.notes.watch(stored.as_ref(), now);
             let step = loop {
-                let now = world.now();
                 let (store, watched) = (store_clock.read(now), turn.notes.watched.as_ref());
-                let step = step::judge(
-                    &self.slot.key.lock().clone(),
-                    stored.as_ref(),
-                    &View { now, store, watched, policy },
-                );
-                if step != Step::Calibrate || !std::mem::replace(&mut may_calibrate, false) {
+                let step =
+                    step::judge(self.slot.key.lock(), stored.as_ref(), &View { now, store, watched, policy });
+                let is_needed = match step {
+                    Step::Calibrate => true,
+                    Step::Take { .. } => !store_clock.can_date(now, policy),
+                    Step::Wait | Step::Refuse(_) => false,
+                };
+                if calibration.is_some() || !is_needed {
                     break step;
                 }
-                if let Err(error) = self.shared.calibrate().await {
-                    // A record that is there can be judged by watching it; one that is not needs the store's time.
-                    if stored.is_none() || !error.kind().is_transient() {
-                        return Round::Failed(turn, error);
-                    }
-                }
+                calibration = Some(self.slot.shared.calibrate().await);
+                now = world.now();
             };
             let (expected, fence) = match step {
                 Step::Take { expected, fence } => (expected, fence),
                 Step::Wait => return self.held(turn, stored),
-                Step::Calibrate if stored.is_some() => return self.held(turn, stored),
-                Step::Calibrate => return Round::Failed(turn, time_unknown()),
                 Step::Refuse(fault) => return Round::Failed(turn, fault.into()),
+                // A record that is there is judged by watching it meanwhile; one that is not needs the store's time.
+                Step::Calibrate => match calibration.and_then(Result::err) {
+                    Some(error) if stored.is_none() || !error.kind().is_transient() => {
+                        return Round::Failed(turn, error);
+                    }
+                    _ => return self.held(turn, stored),
+                },
             };
             let extra = stored.map(|stored| stored.record.extra).unwrap_or_default();
-            let claim = Claim::new(self.shared, self.slot, turn, expected, fence, extra);
+            let claim = Claim::new(self.slot, now, turn, expected, fence, extra);
             // A body that could not be settled by then would be won too late.
-            let until = world.now().plus(policy.validity()).minus(policy.useful);
+            let until = now.plus(policy.validity()).minus(policy.useful);
             let effort = match self.mode {
                 Mode::Wait => Effort::patient(until),
                 Mode::Try => Effort::few(until, TRIES),
@@ -188,7 +190,7 @@ impl<'a> Visit<'a> {
                 Claimed::Won { turn, record, token, confirmed } => {
                     return self.grant(turn, record, token, &confirmed).await;
                 }
-                Claimed::Lost { turn: kept, found } => (turn, stored) = (kept, found),
+                Claimed::Lost { turn: kept, found } => (turn, stored, now) = (kept, found, world.now()),
                 Claimed::Unsettled { claim, error }
                     if self.mode == Mode::Wait && error.kind().is_transient() =>
                 {
@@ -206,16 +208,16 @@ impl<'a> Visit<'a> {
 impl Visit<'_> {
     /// A claim landed: a grant if enough of the lease is left, and otherwise given back at once.
     async fn grant(&self, turn: Turn, record: Record, token: Token, confirmed: &Confirmed) -> Round {
-        let Shared { world, policy, .. } = &**self.shared;
-        let deadline = step::deadline(confirmed, policy);
+        let Shared { world, policy, .. } = &*self.slot.shared;
+        let (since, deadline) = (confirmed.known, step::deadline(confirmed, policy));
         if let Some(deadline) = deadline
-            && step::is_useful(deadline, world.now(), policy)
+            && step::is_useful(deadline, since, policy)
         {
-            return Round::Won(turn, Grant { record, token, deadline });
+            return Round::Won(turn, Grant { record, token, since, deadline });
         }
         let error = match deadline {
             Some(_) => {
-                let late = world.now().since(confirmed.first_sent);
+                let late = since.since(confirmed.first_sent);
                 let late = format!(
                     "the lease was granted too late to be of use, {} after it was asked for",
                     Span(late)
@@ -224,36 +226,28 @@ impl Visit<'_> {
             }
             None => time_unknown(),
         };
-        let release = Release::new(self.shared.clone(), self.slot.clone(), record, token, turn);
+        let release = Release::new(self.slot.clone(), world.now(), record, token, turn);
         Round::Failed(release.settle().await, error)
     }
 
     /// Makes the grant a hold, unless the caller is not to be started any more.
     async fn start(&self, mut turn: Turn, grant: Grant) -> Result<Tenure, LockError> {
-        let Visit { shared, slot, scope, .. } = self;
+        let Visit { slot, scope, .. } = self;
         turn.notes.watched = None;
         turn.notes.next_look = None;
         *slot.sight() = Sight { holder: Some(grant.record.owner.clone()), trouble: None };
-        let hold = Hold::new(
-            (*shared).clone(),
-            (*slot).clone(),
-            scope.hold.clone(),
-            scope.token.child_token(),
-            grant,
-        );
-        let tenure = Tenure::new(hold, turn);
-        shared.heartbeats.enrol(shared, tenure.hold());
+        let tenure = Tenure::new(Hold::new((*slot).clone(), scope, grant), turn);
+        slot.shared.heartbeats.enrol(tenure.hold(), tenure.hold().since());
         // Enrolled before it is asked: a shutdown that begins in between finds the hold on the book, and one that
         // began earlier is seen here. No waiter is started at shutdown.
-        let refusal = match (shared.admit(slot), scope.ending()) {
+        let refusal = match (slot.admit(), scope.ending()) {
             (Err(refusal), _) => refusal,
             (Ok(()), Some(ending)) => self.ended(ending),
             (Ok(()), None) => {
-                let waited = shared.world.now().since(self.since);
                 tracing::debug!(
                     lock = &*slot.name,
                     fence = tenure.hold().fence.get(),
-                    ?waited,
+                    waited = ?tenure.hold().since().since(self.since),
                     "lease acquired"
                 );
                 return Ok(tenure);
@@ -273,7 +267,7 @@ impl Visit<'_> {
 
     /// Notes that the store is failing; tells for how long it has.
     fn trouble(&self, error: &BackendError) -> Duration {
-        let now = self.shared.world.now();
+        let now = self.slot.shared.world.now();
         let mut sight = self.slot.sight();
         let since = match &mut sight.trouble {
             Some((since, last)) => {
@@ -298,7 +292,7 @@ impl Visit<'_> {
     fn without_turn(&self) -> Result<(), LockError> {
         let trouble = self.slot.sight().trouble.clone();
         match trouble {
-            Some((since, error)) => Err(self.failed(self.shared.world.now().since(since), error)),
+            Some((since, error)) => Err(self.failed(self.slot.shared.world.now().since(since), error)),
             None => Ok(()),
         }
     }
@@ -315,18 +309,19 @@ impl Visit<'_> {
             Ending::Lost(lost) => return LockError::Lost(lost),
             Ending::Cancelled(cause) => cause,
         };
-        let waited = self.shared.world.now().since(self.since);
+        let waited = self.slot.shared.world.now().since(self.since);
         let held_by = self.slot.sight().holder.clone();
         let wait = Some(Wait { lock: self.slot.name.clone(), waited, held_by });
         LockError::Cancelled(Cancelled { cause, wait })
     }
 
     /// `work`, unless the caller's context or the engine ends first.
-    async fn unless_interrupted<T>(&self, work: impl Future<Output = T>) -> Result<T, LockError> {
-        let interruption = async { race(self.scope.ended(), self.shared.closing.token.cancelled()).await };
-        match race(work, interruption).await {
+    async fn unless_interrupted<F: Future>(&self, work: Pin<&mut F>) -> Result<F::Output, LockError> {
+        let interruption =
+            async { race(pin!(self.scope.ended()), pin!(self.slot.shared.closing.token.cancelled())).await };
+        match race(work, pin!(interruption)).await {
             Race::First(done) => Ok(done),
-            Race::Second(Race::Second(())) => Err(self.shared.shutting_down(self.slot)),
+            Race::Second(Race::Second(())) => Err(self.slot.shutting_down()),
             Race::Second(Race::First(())) => {
                 let ending = self.scope.ending().unwrap_or(Ending::Cancelled(CancelCause::Cancelled));
                 Err(self.ended(ending))

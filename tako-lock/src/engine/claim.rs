@@ -10,13 +10,12 @@ use super::release::Release;
 use super::step::Confirmed;
 use super::write::{Effort, Outcome, Write};
 use crate::backend::{BackendError, Extra, Fence, Record, Stored, Token};
+use crate::clock::Moment;
 
 /// Dropped unsettled, it goes on in the background.
 pub(super) struct Claim(ScopeGuard<Parts, fn(Parts)>);
 
 struct Parts {
-    shared: Arc<Shared>,
-    slot: Arc<Slot>,
     write: Write,
     /// Kept until the claim is settled: before, nobody in this process can be told how the lock stands.
     turn: Turn,
@@ -43,21 +42,21 @@ pub(super) enum Claimed {
 }
 
 impl Claim {
+    /// A claim made at `now`, on the version `expected`.
     pub(super) fn new(
-        shared: &Arc<Shared>,
         slot: &Arc<Slot>,
+        now: Moment,
         turn: Turn,
         expected: Option<Token>,
         fence: Fence,
         extra: Extra,
     ) -> Claim {
-        let (expires, error) = shared.expiry_from_now(None);
+        let (expires, error) = slot.shared.expiry_from(now, None);
         // A fresh owner for each claim: to it the record of an earlier one is somebody else's, like any.
         let record =
-            Record { owner: shared.new_owner(), expires, fence, lock: slot.key.lock().clone(), extra };
-        let write = Write::new(shared.clone(), slot.key.clone(), expected, record, error);
-        let parts = Parts { shared: shared.clone(), slot: slot.clone(), write, turn };
-        Claim(scopeguard::guard(parts, Parts::settle_in_background))
+            Record { owner: slot.shared.new_owner(), expires, fence, lock: slot.key.lock().clone(), extra };
+        let write = Write::new(slot.clone(), now, expected, record, error);
+        Claim(scopeguard::guard(Parts { write, turn }, Parts::settle_in_background))
     }
 
     pub(super) async fn settle(mut self, effort: Effort, failed: impl Fn(&BackendError)) -> Claimed {
@@ -65,7 +64,7 @@ impl Claim {
             Ok(outcome) => outcome,
             Err(error) => return Claimed::Unsettled { claim: self, error },
         };
-        let Parts { write, turn, .. } = ScopeGuard::into_inner(self.0);
+        let Parts { write, turn } = ScopeGuard::into_inner(self.0);
         match outcome {
             Outcome::Landed { token, confirmed } => {
                 Claimed::Won { turn, record: write.into_record(), token, confirmed }
@@ -86,21 +85,23 @@ impl Parts {
         if !self.write.may_land() {
             return;
         }
-        let (shared, lock) = (self.shared.clone(), self.slot.name.clone());
-        shared.finish_in_background(&lock, Box::pin(self.settle_and_give_back()));
+        let slot = self.write.slot().clone();
+        slot.finish_in_background(Box::pin(self.settle_and_give_back()));
     }
 
     async fn settle_and_give_back(self) {
-        let Parts { shared, slot, mut write, turn } = self;
+        let Parts { mut write, turn } = self;
+        let slot = write.slot().clone();
+        let Shared { world, policy, .. } = &*slot.shared;
         // After a TTL the record has run out by itself.
-        let effort = Effort::patient(shared.world.now().plus(shared.policy.ttl));
+        let effort = Effort::patient(world.now().plus(policy.ttl));
         let settled = write.settle(effort, |_| {}).await;
         if let Ok(Outcome::Landed { token, .. }) = settled {
             tracing::debug!(
                 lock = &*slot.name,
                 "the caller went away while the lease was being granted: giving it back"
             );
-            Release::new(shared, slot, write.into_record(), token, turn).settle().await;
+            Release::new(slot.clone(), world.now(), write.into_record(), token, turn).settle().await;
         }
     }
 }

@@ -4,6 +4,7 @@
 //! that ends before its first heartbeat costs no task, and a hung heartbeat delays no other hold's.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -45,13 +46,14 @@ impl Heartbeats {
         self.last_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Puts `hold` down for its next heartbeat, unless it is over.
-    pub(super) fn enrol(&self, shared: &Arc<Shared>, hold: &Arc<Hold>) {
+    /// Puts `hold` down for its next heartbeat, unless it is over. The last was confirmed at `known`.
+    pub(super) fn enrol(&self, hold: &Arc<Hold>, known: Moment) {
+        let shared = &hold.slot.shared;
         let mut book = self.book();
         book.beating.remove(&hold.number);
         // Asked under the lock: a hold is ended first and struck off after, so it cannot slip in between.
         let Some(deadline) = hold.deadline().filter(|_| !book.closed) else { return };
-        let due = step::beat_due(deadline, &shared.policy);
+        let due = step::beat_due(deadline, known, &shared.policy);
         hold.state().due = Some(due);
         book.due.insert((due, hold.number), hold.clone());
         match book.keeper {
@@ -147,7 +149,7 @@ impl Keeper {
                 }
             }
             let Some(next) = next else { return };
-            race(heartbeats.earlier.notified(), shared.world.sleep_until(next)).await;
+            race(pin!(heartbeats.earlier.notified()), pin!(shared.world.sleep_until(next))).await;
         }
     }
 }
@@ -170,28 +172,27 @@ struct Beat {
 
 impl Beat {
     async fn run(mut self) {
-        let is_live = self.confirm().await;
+        let confirmed = self.confirm().await;
         self.is_done = true;
-        let Beat { hold, .. } = &self;
-        if is_live {
-            hold.shared.heartbeats.enrol(&hold.shared, hold);
-        } else {
-            hold.shared.heartbeats.strike(hold);
+        let heartbeats = &self.hold.slot.shared.heartbeats;
+        match confirmed {
+            Some(known) => heartbeats.enrol(&self.hold, known),
+            None => heartbeats.strike(&self.hold),
         }
     }
 
-    /// Tells whether the hold goes on.
-    async fn confirm(&self) -> bool {
+    /// When the hold was confirmed; `None` when it is over.
+    async fn confirm(&self) -> Option<Moment> {
         let Beat { hold, .. } = self;
-        let shared = &hold.shared;
-        let mut write = next_write(hold);
+        let shared = &hold.slot.shared;
+        let mut write = next_write(hold).await;
         loop {
             // A holder past its deadline never renews: it has lost. The look at the clock says so to all.
             hold.standing();
-            let Some(deadline) = hold.deadline() else { return false };
+            let deadline = hold.deadline()?;
             let settled = write.settle_strictly(Effort::quick(deadline), |error| self.failed(error));
-            let settled = match race(hold.over.notified(), settled).await {
-                Race::First(()) => return false,
+            let settled = match race(pin!(hold.over.notified()), pin!(settled)).await {
+                Race::First(()) => return None,
                 Race::Second(settled) => settled,
             };
             match settled {
@@ -203,30 +204,26 @@ impl Beat {
                         state.last_error = None;
                     }
                     if let Some(until) = step::deadline(&confirmed, &shared.policy) {
-                        return hold.extend(until);
+                        return hold.extend(until).then_some(confirmed.known);
                     }
                     // A write whose validity nobody can tell confirms nothing.
-                    if !self.pause(deadline).await {
-                        return false;
-                    }
-                    write = next_write(hold);
+                    self.pause(deadline).await?;
+                    write = next_write(hold).await;
                 }
                 // An older heartbeat stands in the record: go on from there.
                 Some(Ok(Outcome::Earlier(stored))) => {
                     hold.state().token = stored.token;
-                    write = next_write(hold);
+                    write = next_write(hold).await;
                 }
                 Some(Ok(Outcome::Others(stored))) => {
                     hold.lose(step::loss_of(stored.map(|stored| stored.record), &write.record().owner));
-                    return false;
+                    return None;
                 }
                 // Errors alone are not loss: only the deadline is.
                 Some(Err(_)) => {
-                    if !self.pause(deadline).await {
-                        return false;
-                    }
+                    self.pause(deadline).await?;
                     if !write.may_land() {
-                        write = next_write(hold);
+                        write = next_write(hold).await;
                     }
                 }
                 // The deadline has passed over a request under way.
@@ -235,11 +232,14 @@ impl Beat {
         }
     }
 
-    /// Waits before another try, at most until `deadline`; tells whether the hold goes on.
-    async fn pause(&self, deadline: Moment) -> bool {
-        let Shared { world, policy, .. } = &*self.hold.shared;
+    /// Waits before another try, at most until `deadline`; `None` when the hold is over.
+    async fn pause(&self, deadline: Moment) -> Option<()> {
+        let Shared { world, policy, .. } = &*self.hold.slot.shared;
         let again = world.now().plus(world::jittered(&**world, policy.pace)).min(deadline);
-        matches!(race(self.hold.over.notified(), world.sleep_until(again)).await, Race::Second(()))
+        match race(pin!(self.hold.over.notified()), pin!(world.sleep_until(again))).await {
+            Race::First(()) => None,
+            Race::Second(()) => Some(()),
+        }
     }
 
     fn failed(&self, error: &BackendError) {
@@ -252,15 +252,21 @@ impl Drop for Beat {
     fn drop(&mut self) {
         if !self.is_done {
             // Dropped with the runtime that it was on: due again wherever the next keeper starts.
-            self.hold.shared.heartbeats.enrol(&self.hold.shared, &self.hold);
+            let Shared { heartbeats, world, .. } = &*self.hold.slot.shared;
+            heartbeats.enrol(&self.hold, world.now());
         }
     }
 }
 
-fn next_write(hold: &Hold) -> Write {
-    let shared = &hold.shared;
+async fn next_write(hold: &Hold) -> Write {
+    let shared = &hold.slot.shared;
+    if !shared.store_clock.can_date(shared.world.now(), &shared.policy) {
+        // Failing that, the old estimate serves, and what it may be off comes out of the lease.
+        let _ = shared.calibrate().await;
+    }
     let (record, token) = hold.version();
-    let (expires, error) = shared.expiry_from_now(Some(record.expires));
+    let now = shared.world.now();
+    let (expires, error) = shared.expiry_from(now, Some(record.expires));
     let record = Record { expires, ..record };
-    Write::new(shared.clone(), hold.slot.key.clone(), Some(token), record, error)
+    Write::new(hold.slot.clone(), now, Some(token), record, error)
 }

@@ -1,8 +1,8 @@
 //! A hold: one tenure of one lock, from the grant to its end.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -10,17 +10,16 @@ use scopeguard::ScopeGuard;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::Shared;
 use super::loss::{Deadline, Standing};
 use super::queue::{Slot, Turn};
 use super::release::Release;
+use super::scope::Scope;
 use crate::backend::{BackendError, Fence, Record, Token};
 use crate::clock::Moment;
 use crate::error::{CancelCause, LossCause, Lost};
 
 /// What the holder, its heartbeats and its context share.
 pub(crate) struct Hold {
-    pub(super) shared: Arc<Shared>,
     pub(super) slot: Arc<Slot>,
     /// The hold that this one was taken under, for reentrancy and for `check`.
     pub(crate) outer: Option<Arc<Hold>>,
@@ -30,12 +29,18 @@ pub(crate) struct Hold {
     since: Moment,
     deadline: Deadline,
     lost: OnceLock<Lost>,
-    /// Cancels the context of the user's code.
-    pub(super) cancel: CancellationToken,
     draining: AtomicBool,
+    cancel: Cancel,
     /// Wakes a heartbeat in flight when the hold is over.
     pub(super) over: Notify,
     state: Mutex<State>,
+}
+
+/// Cancels the context of the user's code. The token is made when somebody first waits for it: most holds end
+/// before anybody has.
+struct Cancel {
+    parent: CancellationToken,
+    token: OnceLock<CancellationToken>,
 }
 
 /// What the next write of this hold starts from.
@@ -51,33 +56,53 @@ pub(super) struct State {
 pub(super) struct Grant {
     pub(super) record: Record,
     pub(super) token: Token,
+    /// When it was known to be won.
+    pub(super) since: Moment,
     pub(super) deadline: Moment,
 }
 
 impl Hold {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        slot: Arc<Slot>,
-        outer: Option<Arc<Hold>>,
-        cancel: CancellationToken,
-        grant: Grant,
-    ) -> Arc<Hold> {
-        let (since, number) = (shared.world.now(), shared.heartbeats.number());
-        let Grant { record, token, deadline } = grant;
+    /// A hold for code that runs under `scope`.
+    pub(super) fn new(slot: Arc<Slot>, scope: &Scope, grant: Grant) -> Arc<Hold> {
+        let Grant { record, token, since, deadline } = grant;
         Arc::new(Hold {
-            shared,
-            slot,
-            outer,
+            outer: scope.hold.clone(),
             fence: record.fence,
-            number,
+            number: slot.shared.heartbeats.number(),
             since,
             deadline: Deadline::new(deadline),
             lost: OnceLock::new(),
-            cancel,
             draining: AtomicBool::new(false),
+            cancel: Cancel { parent: scope.token().clone(), token: OnceLock::new() },
             over: Notify::new(),
             state: Mutex::new(State { record, token, due: None, last_error: None }),
+            slot,
         })
+    }
+
+    /// The token that the user's code can wait for. It is cancelled with the parent's and when the code should stop.
+    pub(super) fn token(&self) -> &CancellationToken {
+        let token = self.cancel.token.get_or_init(|| self.cancel.parent.child_token());
+        // Whoever ends the hold marks it first and looks for a token after; this is the other half of that bargain.
+        fence(Ordering::SeqCst);
+        if self.fault().is_some() {
+            token.cancel();
+        }
+        token
+    }
+
+    /// Whether the code was told to stop from outside: by the caller's context, or by its own.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.token.get().unwrap_or(&self.cancel.parent).is_cancelled()
+    }
+
+    /// Wakes whoever waits for the end. The end itself has been marked before.
+    fn cancel(&self) {
+        fence(Ordering::SeqCst);
+        if let Some(token) = self.cancel.token.get() {
+            token.cancel();
+        }
+        self.over.notify_one();
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -96,7 +121,7 @@ impl Hold {
 
     /// Looks at the clock. (I4: a starved task or a stopped process learns of its loss here, on its first look.)
     pub(super) fn standing(&self) -> Standing {
-        let standing = self.deadline.standing(self.shared.world.now());
+        let standing = self.deadline.standing(self.slot.shared.world.now());
         if standing == Standing::Lost {
             self.told_lost(None);
         }
@@ -121,7 +146,7 @@ impl Hold {
 
     /// Moves the deadline on after a confirmed heartbeat; tells whether the hold is still live.
     pub(super) fn extend(&self, to: Moment) -> bool {
-        match self.deadline.extend(self.shared.world.now(), to) {
+        match self.deadline.extend(self.slot.shared.world.now(), to) {
             Standing::Live => true,
             Standing::Ended => false,
             Standing::Lost => {
@@ -148,8 +173,7 @@ impl Hold {
             Lost::new(self.slot.name.clone(), self.fence, self.held_for(), cause)
         });
         if is_news {
-            self.cancel.cancel();
-            self.over.notify_one();
+            self.cancel();
             tracing::warn!(
                 lock = &*self.slot.name,
                 fence = self.fence.get(),
@@ -164,21 +188,27 @@ impl Hold {
     /// Tells the user's code to stop, while heartbeats go on.
     pub(super) fn drain(&self) {
         self.draining.store(true, Ordering::Release);
-        self.cancel.cancel();
+        fence(Ordering::SeqCst);
+        if let Some(token) = self.cancel.token.get() {
+            token.cancel();
+        }
     }
 
-    /// Ends the hold by its holder's will. After this it sends no heartbeat, and its context is over.
-    pub(super) fn end(&self) -> Result<(), Lost> {
-        let standing = self.deadline.end(self.shared.world.now());
+    /// Ends the hold at `now` by its holder's will. After this it sends no heartbeat, and its context is over.
+    fn end(&self, now: Moment) -> Result<(), Lost> {
+        let standing = self.deadline.end(now);
         let ending = if standing == Standing::Lost { Err(self.told_lost(None)) } else { Ok(()) };
-        self.shared.heartbeats.strike(self);
-        self.over.notify_one();
-        self.cancel.cancel();
+        self.slot.shared.heartbeats.strike(self);
+        self.cancel();
         ending
     }
 
+    pub(super) fn since(&self) -> Moment {
+        self.since
+    }
+
     pub(super) fn held_for(&self) -> Duration {
-        self.shared.world.now().since(self.since)
+        self.slot.shared.world.now().since(self.since)
     }
 }
 
@@ -209,12 +239,15 @@ impl Tenure {
 
     /// Runs the user's code. Each time it is woken the clock is looked at first, so that a process that was
     /// stopped finds its context cancelled before any await of its own returns (I4).
-    pub(crate) async fn watch<F: Future>(&self, work: F) -> F::Output {
+    pub(crate) async fn watch<F: Future>(&self, mut work: Pin<&mut F>) -> F::Output {
         let hold = self.hold();
-        let mut work = pin!(work);
+        // The grant itself was a look.
+        let mut is_woken = false;
         poll_fn(|context| {
-            hold.standing();
-            hold.shared.heartbeats.revive(&hold.shared);
+            if std::mem::replace(&mut is_woken, true) {
+                hold.standing();
+                hold.slot.shared.heartbeats.revive(&hold.slot.shared);
+            }
             work.as_mut().poll(context)
         })
         .await
@@ -237,7 +270,10 @@ impl Tenure {
 impl Parts {
     /// A lost hold writes no more (I9): its record is somebody else's, or runs out.
     fn end(self) -> Result<Release, Lost> {
-        self.hold.end()?;
-        Ok(Release::of_hold(&self.hold, self.turn))
+        let Parts { hold, turn } = self;
+        let now = hold.slot.shared.world.now();
+        hold.end(now)?;
+        let (record, token) = hold.version();
+        Ok(Release::new(hold.slot.clone(), now, record, token, turn))
     }
 }

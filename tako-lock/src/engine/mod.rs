@@ -49,7 +49,7 @@ mod store;
 mod store_time;
 mod write;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -93,19 +93,23 @@ use crate::world::{Ambient, World};
 /// ```
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) shared: Arc<Shared>,
+    inner: Arc<Inner>,
 }
 
-/// What the parts of one engine share.
-pub(crate) struct Shared {
-    pub(crate) world: Arc<dyn World>,
+struct Inner {
+    shared: Arc<Shared>,
+    slots: Mutex<BTreeMap<&'static str, Arc<Slot>>>,
+}
+
+/// What the parts of one engine share. Slots lead here, not back: an engine that is dropped goes when its last hold
+/// has ended.
+struct Shared {
+    world: Arc<dyn World>,
     store: Box<dyn Store>,
     policy: Policy,
     namespace: Namespace,
     /// The part of an owner that is for people.
     label: String,
-    // Looked up by name only: its iteration order reaches nothing.
-    slots: Mutex<HashMap<&'static str, Arc<Slot>>>,
     heartbeats: Heartbeats,
     store_clock: StoreClock,
     closing: Closing,
@@ -150,20 +154,18 @@ impl Engine {
         namespace: Namespace,
         label: String,
     ) -> Engine {
-        Engine {
-            shared: Arc::new(Shared {
-                world,
-                store,
-                policy,
-                namespace,
-                label,
-                slots: Mutex::default(),
-                heartbeats: Heartbeats::default(),
-                store_clock: StoreClock::default(),
-                closing: Closing::default(),
-                busy: TaskTracker::new(),
-            }),
-        }
+        let shared = Arc::new(Shared {
+            world,
+            store,
+            policy,
+            namespace,
+            label,
+            heartbeats: Heartbeats::default(),
+            store_clock: StoreClock::default(),
+            closing: Closing::default(),
+            busy: TaskTracker::new(),
+        });
+        Engine { inner: Arc::new(Inner { shared, slots: Mutex::default() }) }
     }
 
     /// Refuses new callers, sends waiters home, tells holders to stop, keeps their leases up until their code has
@@ -184,7 +186,7 @@ impl Engine {
     /// # }
     /// ```
     pub async fn shutdown(&self, grace: Duration) -> Shutdown {
-        self.shared.shut_down(grace).await
+        self.inner.shared.shut_down(grace).await
     }
 
     /// Looks up who holds the lock `name`: one read of the store.
@@ -206,7 +208,20 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub async fn inspect(&self, name: &str) -> Result<Option<Holder>, LockError> {
-        self.shared.inspect(name).await
+        self.inner.shared.inspect(name).await
+    }
+}
+
+impl Engine {
+    /// The lock `name`, as this process knows it.
+    pub(crate) fn slot(&self, name: &'static str) -> Arc<Slot> {
+        let Inner { shared, slots } = &*self.inner;
+        let make = || Arc::new(Slot::new(shared.clone(), name.into(), shared.namespace.key(name)));
+        slots.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert_with(make).clone()
+    }
+
+    pub(crate) fn world(&self) -> &Arc<dyn World> {
+        &self.inner.shared.world
     }
 }
 
@@ -226,13 +241,6 @@ pub struct Holder {
 }
 
 impl Shared {
-    /// The lock `name`, as this process knows it.
-    pub(crate) fn slot(&self, name: &'static str) -> Arc<Slot> {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || Arc::new(Slot::new(name.into(), self.namespace.key(name)));
-        slots.entry(name).or_insert_with(make).clone()
-    }
-
     async fn inspect(&self, name: &str) -> Result<Option<Holder>, LockError> {
         if let Err(fault) = crate::name::check(name) {
             return Err(ConfigError::one(format!("`{name}` is not the name of a lock: {fault}")).into());
@@ -242,7 +250,7 @@ impl Shared {
         let failed = |error| {
             LockError::from_backend(name.into(), key.path().into(), self.world.now().since(asked), error)
         };
-        let Some(stored) = self.store.load(&key).await.map_err(failed)? else { return Ok(None) };
+        let Some(stored) = self.store.load(&key).answer().await.map_err(failed)? else { return Ok(None) };
         let record = stored.record;
         if record.lock != *key.lock() {
             return Err(failed(step::RecordFault::Foreign { found: record.lock }.into()));
@@ -267,12 +275,13 @@ impl Shared {
             pair[0] = DIGITS[usize::from(byte >> 4)];
             pair[1] = DIGITS[usize::from(byte & 15)];
         }
-        Owner::new(String::from_utf8_lossy(&text[..label + 33]))
+        // Always text: a label and ASCII.
+        Owner::new(str::from_utf8(&text[..label + 33]).unwrap_or_default())
     }
 }
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("namespace", &self.shared.namespace).finish_non_exhaustive()
+        f.debug_struct("Engine").field("namespace", &self.inner.shared.namespace).finish_non_exhaustive()
     }
 }

@@ -15,6 +15,7 @@ use crate::clock::Moment;
 
 /// One lock, as this process knows it.
 pub(crate) struct Slot {
+    pub(super) shared: Arc<Shared>,
     pub(super) name: Arc<str>,
     pub(super) key: Key,
     turn: Arc<tokio::sync::Mutex<Notes>>,
@@ -52,20 +53,20 @@ impl Notes {
 }
 
 impl Slot {
-    pub(super) fn new(name: Arc<str>, key: Key) -> Slot {
-        Slot { name, key, turn: Arc::default(), sight: Mutex::default() }
+    pub(super) fn new(shared: Arc<Shared>, name: Arc<str>, key: Key) -> Slot {
+        Slot { shared, name, key, turn: Arc::default(), sight: Mutex::default() }
     }
 
     /// The turn, if nobody in this process has it or waits for it.
-    pub(super) fn try_turn(&self, shared: &Shared) -> Option<Turn> {
+    pub(super) fn try_turn(&self) -> Option<Turn> {
         let notes = self.turn.clone().try_lock_owned().ok()?;
-        Some(Turn { notes, _busy: shared.busy.token() })
+        Some(Turn { notes, _busy: self.shared.busy.token() })
     }
 
     /// The turn, in order of arrival.
-    pub(super) async fn turn(&self, shared: &Shared) -> Turn {
+    pub(super) async fn turn(&self) -> Turn {
         let notes = self.turn.clone().lock_owned().await;
-        Turn { notes, _busy: shared.busy.token() }
+        Turn { notes, _busy: self.shared.busy.token() }
     }
 
     pub(super) fn sight(&self) -> MutexGuard<'_, Sight> {

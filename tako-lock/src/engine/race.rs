@@ -1,7 +1,7 @@
 //! Two futures, the first one asked first: the order is fixed, so that a simulation repeats.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::Poll;
 
 pub(super) enum Race<A, B> {
@@ -9,10 +9,12 @@ pub(super) enum Race<A, B> {
     Second(B),
 }
 
-/// The one that is ready first; `first` when both are.
-pub(super) async fn race<A: Future, B: Future>(first: A, second: B) -> Race<A::Output, B::Output> {
-    let mut first = pin!(first);
-    let mut second = pin!(second);
+/// The one that is ready first; `first` when both are. By reference: an engine's futures are large, and moving one
+/// costs more than polling it.
+pub(super) async fn race<A: Future, B: Future>(
+    mut first: Pin<&mut A>,
+    mut second: Pin<&mut B>,
+) -> Race<A::Output, B::Output> {
     poll_fn(|context| {
         if let Poll::Ready(output) = first.as_mut().poll(context) {
             return Poll::Ready(Race::First(output));

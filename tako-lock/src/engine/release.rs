@@ -9,7 +9,6 @@ use std::task::{Context, Waker};
 use scopeguard::ScopeGuard;
 
 use super::Shared;
-use super::hold::Hold;
 use super::queue::{Slot, Turn};
 use super::write::{Effort, Outcome, Write};
 use crate::backend::{BackendError, Record, StoreTime, Stored, Token};
@@ -20,8 +19,6 @@ use crate::world::BoxFuture;
 pub(super) struct Release(ScopeGuard<Parts, fn(Parts)>);
 
 struct Parts {
-    shared: Arc<Shared>,
-    slot: Arc<Slot>,
     write: Write,
     until: Moment,
     /// Kept until the record is free: the next in the local queue is woken then.
@@ -29,23 +26,12 @@ struct Parts {
 }
 
 impl Release {
-    pub(super) fn of_hold(hold: &Hold, turn: Turn) -> Release {
-        let (record, token) = hold.version();
-        Release::new(hold.shared.clone(), hold.slot.clone(), record, token, turn)
-    }
-
-    /// Gives back what stands in the store as `record`, at version `token`.
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        slot: Arc<Slot>,
-        record: Record,
-        token: Token,
-        turn: Turn,
-    ) -> Release {
-        let until = shared.world.now().plus(shared.policy.release);
+    /// Gives back, from `now` on, what stands in the store as `record`, at version `token`.
+    pub(super) fn new(slot: Arc<Slot>, now: Moment, record: Record, token: Token, turn: Turn) -> Release {
+        let until = now.plus(slot.shared.policy.release);
         let free = Record { expires: StoreTime::RELEASED, ..record };
-        let write = Write::new(shared.clone(), slot.key.clone(), Some(token), free, None);
-        Release(scopeguard::guard(Parts { shared, slot, write, until, turn }, Parts::settle_in_background))
+        let write = Write::new(slot, now, Some(token), free, None);
+        Release(scopeguard::guard(Parts { write, until, turn }, Parts::settle_in_background))
     }
 
     /// Ends when the record is free, when it turned out to be somebody else's, or when the budget is used up.
@@ -57,12 +43,13 @@ impl Release {
 
 impl Parts {
     fn settle_in_background(mut self) {
-        let (shared, lock) = (self.shared.clone(), self.slot.name.clone());
-        shared.finish_in_background(&lock, Box::pin(async move { self.settle().await }));
+        let slot = self.write.slot().clone();
+        slot.finish_in_background(Box::pin(async move { self.settle().await }));
     }
 
     async fn settle(&mut self) {
-        let lock = &*self.slot.name;
+        let slot = self.write.slot().clone();
+        let lock = &*slot.name;
         let failed = |error: &BackendError| tracing::debug!(lock, %error, "release failed; trying again");
         loop {
             match self.write.settle_strictly(Effort::quick(self.until), failed).await {
@@ -82,12 +69,12 @@ impl Parts {
                 None => break self.left_to_lapse("no answer within the time that a release may take"),
             }
         }
-        self.slot.sight().holder = None;
+        slot.sight().holder = None;
     }
 
     fn left_to_lapse(&self, error: &str) {
         tracing::warn!(
-            lock = &*self.slot.name,
+            lock = &*self.write.slot().name,
             fence = self.write.record().fence.get(),
             error,
             "lease left to lapse: its release could not be written; others get in once it has expired"
@@ -95,18 +82,18 @@ impl Parts {
     }
 }
 
-impl Shared {
+impl Slot {
     /// Ends `task` in the background. A store that answers in place needs none: its task ends in this very call, and
     /// so even where no runtime is left.
-    pub(super) fn finish_in_background(&self, lock: &str, mut task: BoxFuture<()>) {
-        if self.store.answers_in_place()
-            && task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    pub(super) fn finish_in_background(&self, mut task: BoxFuture<()>) {
+        let Shared { store, world, .. } = &*self.shared;
+        if store.answers_in_place() && task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
         {
             return;
         }
-        if self.world.spawn(task).is_err() {
+        if world.spawn(task).is_err() {
             tracing::warn!(
-                lock,
+                lock = &*self.name,
                 "lease left to lapse: its holder was dropped where no runtime is left to release it"
             );
         }

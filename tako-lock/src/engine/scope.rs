@@ -1,6 +1,7 @@
 //! What a context stands for, as the engine sees it: how it can end, and what it holds.
 
 use std::future::{Future, pending};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,17 +10,25 @@ use tokio_util::sync::CancellationToken;
 use super::hold::{Hold, HoldFault};
 use super::queue::Slot;
 use super::race::{Race, race};
+use crate::backend::Fence;
 use crate::clock::Moment;
 use crate::error::{CancelCause, Cancelled, LockError, Lost};
 use crate::world::World;
 
 /// The engine's half of a context.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Scope {
-    pub(crate) token: CancellationToken,
+    source: Source,
     limit: Option<Limit>,
     /// The innermost hold; the others follow from it.
-    pub(crate) hold: Option<Arc<Hold>>,
+    pub(super) hold: Option<Arc<Hold>>,
+}
+
+/// What cancels a scope.
+#[derive(Clone)]
+enum Source {
+    Token(CancellationToken),
+    Hold(Arc<Hold>),
 }
 
 /// The nearest time limit, on the clock that it was set by.
@@ -45,9 +54,32 @@ impl From<Ending> for LockError {
 }
 
 impl Scope {
+    /// A scope that nothing ends but its own token.
+    pub(crate) fn root() -> Scope {
+        Scope { source: Source::Token(CancellationToken::new()), limit: None, hold: None }
+    }
+
+    pub(crate) fn token(&self) -> &CancellationToken {
+        match &self.source {
+            Source::Token(token) => token,
+            Source::Hold(hold) => hold.token(),
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        match &self.source {
+            Source::Token(token) => token.is_cancelled(),
+            Source::Hold(hold) => hold.is_cancelled(),
+        }
+    }
+
     /// A scope that ends with this one, and can be ended by itself.
     pub(crate) fn child(&self) -> Scope {
-        Scope { token: self.token.child_token(), limit: self.limit.clone(), hold: self.hold.clone() }
+        Scope {
+            source: Source::Token(self.token().child_token()),
+            limit: self.limit.clone(),
+            hold: self.hold.clone(),
+        }
     }
 
     /// A child that ends after `limit` at the latest.
@@ -73,12 +105,12 @@ impl Scope {
         if ended.is_none() && timed_out() {
             ended = Some(CancelCause::TimedOut);
         }
-        ended.or_else(|| self.token.is_cancelled().then_some(CancelCause::Cancelled)).map(Ending::Cancelled)
+        ended.or_else(|| self.is_cancelled().then_some(CancelCause::Cancelled)).map(Ending::Cancelled)
     }
 
     /// The scope of code that runs under `hold`, which was taken under this one.
     pub(crate) fn held(&self, hold: &Arc<Hold>) -> Scope {
-        Scope { token: hold.cancel.clone(), limit: self.limit.clone(), hold: Some(hold.clone()) }
+        Scope { source: Source::Hold(hold.clone()), limit: self.limit.clone(), hold: Some(hold.clone()) }
     }
 
     /// Ends when the scope does.
@@ -90,20 +122,25 @@ impl Scope {
             }
         };
         if self.ending().is_none() {
-            race(self.token.cancelled(), timer).await;
+            race(pin!(self.token().cancelled()), pin!(timer)).await;
         }
     }
 
     /// Runs `work` until the scope ends; `None` when that came first.
     pub(crate) async fn until_ended<F: Future>(&self, work: F) -> Option<F::Output> {
-        match race(self.ended(), work).await {
+        match race(pin!(self.ended()), pin!(work)).await {
             Race::First(()) => None,
             Race::Second(output) => Some(output),
         }
     }
 
+    /// The fence of the innermost hold, while that is live.
+    pub(crate) fn fence(&self) -> Option<Fence> {
+        self.hold.as_ref().filter(|hold| hold.is_live()).map(|hold| hold.fence)
+    }
+
     /// The holds that the scope descends from, innermost first.
-    pub(crate) fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
+    fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
         std::iter::successors(self.hold.as_ref(), |hold| hold.outer.as_ref())
     }
 

@@ -1,6 +1,7 @@
 //! Shutdown: drains under the lease. New callers are refused and waiters return at once; holders are told to stop
 //! while their heartbeats go on, and each lease is given back only when its code has ended.
 
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -66,29 +67,32 @@ impl LeftToLapse {
     }
 }
 
-impl Shared {
+impl Slot {
     /// # Errors
     /// The engine hands out no leases, or not here.
-    pub(super) fn admit(&self, slot: &Slot) -> Result<(), LockError> {
-        if self.closing.token.is_cancelled() {
-            return Err(self.shutting_down(slot));
+    pub(super) fn admit(&self) -> Result<(), LockError> {
+        let Shared { closing, world, .. } = &*self.shared;
+        if closing.token.is_cancelled() {
+            return Err(self.shutting_down());
         }
-        if !self.world.is_reachable() {
+        if !world.is_reachable() {
+            let name = &self.name;
             let why = format!(
-                "lock \"{}\" was asked for outside of a tokio runtime, and its engine runs on the caller's",
-                slot.name
+                "lock \"{name}\" was asked for outside of a tokio runtime, and its engine runs on the caller's"
             );
             return Err(ConfigError::one(why).into());
         }
         Ok(())
     }
 
-    pub(super) fn shutting_down(&self, slot: &Slot) -> LockError {
-        let now = self.world.now();
-        let since = now.since(*self.closing.since.get().unwrap_or(&now));
-        LockError::ShuttingDown { lock: slot.name.clone(), since }
+    pub(super) fn shutting_down(&self) -> LockError {
+        let now = self.shared.world.now();
+        let since = now.since(*self.shared.closing.since.get().unwrap_or(&now));
+        LockError::ShuttingDown { lock: self.name.clone(), since }
     }
+}
 
+impl Shared {
     pub(super) async fn shut_down(&self, grace: Duration) -> Shutdown {
         let now = self.world.now();
         if self.closing.since.set(now).is_ok() {
@@ -99,7 +103,7 @@ impl Shared {
             hold.drain();
         }
         self.busy.close();
-        let left = match race(self.busy.wait(), self.world.sleep_until(now.plus(grace))).await {
+        let left = match race(pin!(self.busy.wait()), pin!(self.world.sleep_until(now.plus(grace)))).await {
             Race::First(()) => Vec::new(),
             Race::Second(()) => self.heartbeats.close().iter().map(|hold| left_to_lapse(hold)).collect(),
         };

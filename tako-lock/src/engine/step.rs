@@ -139,6 +139,8 @@ pub(super) fn after_refusal(ours: &Record, stored: Option<Stored>) -> Refusal {
 pub(super) struct Confirmed {
     /// Before the first send of this very body.
     pub(super) first_sent: Moment,
+    /// When its outcome was known.
+    pub(super) known: Moment,
     /// Before the send that was answered, and the store's time of the write; unknown after a lost answer.
     pub(super) applied: Option<(Moment, StoreTime)>,
     /// What the record says.
@@ -161,9 +163,11 @@ pub(super) fn deadline(write: &Confirmed, policy: &Policy) -> Option<Moment> {
     Some(by_send.min(by_store).minus(policy.margin))
 }
 
-/// When the next heartbeat is due for a lease that is good until `deadline`.
-pub(super) fn beat_due(deadline: Moment, policy: &Policy) -> Moment {
-    deadline.minus(policy.slack())
+/// When the next heartbeat is due for a lease that is good until `deadline`, as became known at `known`. After a
+/// write that took long, or that the store found less left of than was reckoned, that is soon: but no sooner than
+/// the store takes another write of one record.
+pub(super) fn beat_due(deadline: Moment, known: Moment, policy: &Policy) -> Moment {
+    deadline.minus(policy.slack()).max(known.plus(policy.pace))
 }
 
 /// Whether a lease that is good until `deadline` is worth starting work under.

@@ -31,7 +31,7 @@ fn record(owner: &str, expires: u64) -> Record {
         expires: store(expires),
         fence: Fence::new(7),
         lock: LOCK.into(),
-        extra: Extra::new(),
+        extra: Extra::NONE,
     }
 }
 
@@ -146,8 +146,13 @@ fn a_refusal_is_explained_by_the_record() {
 
 #[test]
 fn a_deadline_counts_from_the_first_send_and_heeds_the_store() {
-    let confirmed =
-        |applied, expires, error| Confirmed { first_sent: at(100), applied, expires: store(expires), error };
+    let confirmed = |applied, expires, error| Confirmed {
+        first_sent: at(100),
+        known: at(5_200),
+        applied,
+        expires: store(expires),
+        error,
+    };
     let table = [
         // Reckoned right: TTL - MARGIN after the send, however late the answer.
         (confirmed(Some((at(100), store(1_000))), 31_000, Some(ms(0))), Some(at(28_100))),
@@ -172,8 +177,17 @@ fn a_deadline_counts_from_the_first_send_and_heeds_the_store() {
 
 #[test]
 fn heartbeats_are_due_a_third_into_the_lease() {
-    assert_eq!(beat_due(at(28_100), &Policy::V0), at(10_100));
-    assert_eq!(beat_due(at(18_100), &Policy::V0), at(100), "a shorter lease is renewed at once");
+    assert_eq!(beat_due(at(28_100), at(150), &Policy::V0), at(10_100));
+    assert_eq!(
+        beat_due(at(18_100), at(150), &Policy::V0),
+        at(1_150),
+        "a shorter lease is renewed as soon as may be"
+    );
+    assert_eq!(
+        beat_due(at(28_100), at(15_000), &Policy::V0),
+        at(16_000),
+        "and so is one that was confirmed late"
+    );
 }
 
 #[test]

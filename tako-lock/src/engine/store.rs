@@ -1,9 +1,8 @@
 //! The backend with its type erased, and the cap on every request.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
 use tokio::sync::oneshot;
 
@@ -14,24 +13,20 @@ use crate::backend::{
 use crate::policy::Policy;
 use crate::world::{BoxFuture, World};
 
-type Answer<T> = Result<T, BackendError>;
+pub(super) type Answer<T> = Result<T, BackendError>;
 
 /// An answer that is here already, or a request under way. Owned, so that it outlives the caller that sent it.
 pub(super) enum Reply<T> {
-    Ready(Option<Answer<T>>),
+    Now(Answer<T>),
     Later(BoxFuture<Answer<T>>),
 }
 
-impl<T: Unpin> Future for Reply<T> {
-    type Output = Answer<T>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer<T>> {
-        let answer = match &mut *self {
-            Reply::Ready(answer) => return Poll::Ready(answer.take().unwrap_or_else(|| Err(unanswered()))),
-            Reply::Later(request) => ready!(request.as_mut().poll(context)),
-        };
-        *self = Reply::Ready(None);
-        Poll::Ready(answer)
+impl<T> Reply<T> {
+    pub(super) async fn answer(self) -> Answer<T> {
+        match self {
+            Reply::Now(answer) => answer,
+            Reply::Later(request) => request.await,
+        }
     }
 }
 
@@ -47,15 +42,15 @@ pub(super) trait Store: Send + Sync {
 /// The table in memory answers in place: no future on the heap, no task.
 impl Store for MemoryLease {
     fn load(&self, key: &Key) -> Reply<Option<Stored>> {
-        Reply::Ready(Some(Ok(self.load_now(key))))
+        Reply::Now(Ok(self.load_now(key)))
     }
 
     fn swap(&self, key: &Key, expected: Option<&Token>, record: &Record) -> Reply<Swap> {
-        Reply::Ready(Some(Ok(self.swap_now(key, expected, record))))
+        Reply::Now(Ok(self.swap_now(key, expected, record)))
     }
 
     fn now(&self) -> Reply<StoreTime> {
-        Reply::Ready(Some(Ok(self.time())))
+        Reply::Now(Ok(self.time()))
     }
 
     fn answers_in_place(&self) -> bool {
@@ -71,7 +66,7 @@ pub(super) struct Remote<B> {
 }
 
 impl<B> Remote<B> {
-    fn request<T: Send + Unpin + 'static>(
+    fn request<T: Send + 'static>(
         &self,
         request: impl Future<Output = Answer<T>> + Send + 'static,
     ) -> Reply<T> {
@@ -79,7 +74,7 @@ impl<B> Remote<B> {
         let timer = self.world.sleep_until(deadline);
         let cap = self.policy.attempt;
         let capped = async move {
-            match race(request, timer).await {
+            match race(pin!(request), pin!(timer)).await {
                 Race::First(answer) => answer,
                 // It may have been applied, and may still be: only the store can tell.
                 Race::Second(()) => Err(BackendError::new(
@@ -99,7 +94,7 @@ impl<B> Remote<B> {
         if self.world.spawn(task).is_err() {
             let stopped =
                 BackendError::new(ErrorKind::Unavailable, "the engine's thread has ended: nothing was sent");
-            return Reply::Ready(Some(Err(stopped)));
+            return Reply::Now(Err(stopped));
         }
         Reply::Later(Box::pin(async move { receiver.await.unwrap_or_else(|_| Err(unanswered())) }))
     }

@@ -3,6 +3,7 @@
 //! Every request that the store dates brackets its clock between the send and the answer. Between two samples the
 //! bound widens by what two clocks may run apart, so an old estimate is never trusted more than it deserves.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,7 +44,10 @@ struct Sample {
 impl Sample {
     fn reading(&self, now: Moment) -> Reading {
         let age = now.since(self.taken);
-        Reading { time: self.time.plus(age), error: self.error + age * Policy::DRIFT_PERCENT / 100 }
+        // In whole numbers: this stands in the path of every acquisition.
+        let drift = age.as_nanos() / (100 / u128::from(Policy::DRIFT_PERCENT));
+        let drift = Duration::from_nanos(u64::try_from(drift).unwrap_or(u64::MAX));
+        Reading { time: self.time.plus(age), error: self.error.saturating_add(drift) }
     }
 }
 
@@ -51,6 +55,8 @@ impl Sample {
 #[derive(Default)]
 pub(super) struct StoreClock {
     sample: Mutex<Option<Sample>>,
+    /// The store has answered a write without dating it.
+    is_undated: AtomicBool,
     /// Taken for the length of one probe; keeps when the last one ended, and how.
     probe: tokio::sync::Mutex<Option<(Moment, Result<(), BackendError>)>>,
 }
@@ -76,16 +82,30 @@ impl StoreClock {
         }
     }
 
+    /// Whether a record may be dated by this clock as it is. A store that dates its writes tells the holder itself
+    /// how long each is good for; where it does not, all that the estimate may be off comes out of the lease.
+    pub(super) fn can_date(&self, now: Moment, policy: &Policy) -> bool {
+        let sample = self.sample();
+        sample.as_ref().is_some_and(|sample| {
+            !self.is_undated.load(Ordering::Relaxed) || sample.reading(now).error <= policy.guard / 4
+        })
+    }
+
+    /// Learns that the store does not date its writes.
+    pub(super) fn learn_undated(&self) {
+        self.is_undated.store(true, Ordering::Relaxed);
+    }
+
     fn sample(&self) -> MutexGuard<'_, Option<Sample>> {
         self.sample.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Shared {
-    /// What a record written now says of its end, and how far off that may be. Without a sample it is a guess from
+    /// What a record made at `now` says of its end, and how far off that may be. Without a sample it is a guess from
     /// the host's wall clock: what the store then says of the write decides how long it is good for.
-    pub(super) fn expiry_from_now(&self, last: Option<StoreTime>) -> (StoreTime, Option<Duration>) {
-        let (time, error) = match self.store_clock.read(self.world.now()) {
+    pub(super) fn expiry_from(&self, now: Moment, last: Option<StoreTime>) -> (StoreTime, Option<Duration>) {
+        let (time, error) = match self.store_clock.read(now) {
             Some(reading) => (reading.time, Some(reading.error)),
             None => (self.world.wall(), None),
         };
@@ -116,7 +136,7 @@ impl Shared {
         // A slow answer says little about the time; it is asked for once more.
         for _ in 0..2 {
             let sent = self.world.now();
-            let time = self.store.now().await?;
+            let time = self.store.now().answer().await?;
             let received = self.world.now();
             self.store_clock.learn(sent, received, time);
             if received.since(sent) <= Duration::from_secs(1) {

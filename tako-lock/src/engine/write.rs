@@ -5,16 +5,18 @@
 //! earlier copy was, and none can be), or refused (then the record tells whose write stands in it). A load that
 //! still shows the old token proves nothing, because a copy may land after it.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Shared;
+use super::queue::Slot;
 use super::race::{Race, race};
 use super::step::{self, Confirmed, Refusal};
-use super::store::Reply;
-use crate::backend::{BackendError, ErrorKind, Key, Record, StoreTime, Stored, Swap, Token};
+use super::store::{Answer, Reply};
+use crate::backend::{BackendError, ErrorKind, Record, StoreTime, Stored, Swap, Token};
 use crate::clock::Moment;
-use crate::world;
+use crate::world::{self, BoxFuture};
 
 /// How hard a write is tried.
 #[derive(Debug, Clone, Copy)]
@@ -46,16 +48,15 @@ impl Effort {
 
 /// A body on its way to the store.
 pub(super) struct Write {
-    shared: Arc<Shared>,
-    key: Key,
+    slot: Arc<Slot>,
     expected: Option<Token>,
     record: Record,
     /// How far off the store's time may have been when the body was made.
     error: Option<Duration>,
-    /// Before the first send of this body.
-    first_sent: Option<Moment>,
-    /// Before the last one.
-    last_sent: Moment,
+    /// When the body was made: before the first send of it.
+    made: Moment,
+    /// Before the last send; `None` before the first.
+    last_sent: Option<Moment>,
     /// Kept here, not in the future that awaits it: whoever drops that future can go on from where it stood.
     in_flight: Option<InFlight>,
     /// Some copy of the body may have been applied, or may still be.
@@ -63,8 +64,8 @@ pub(super) struct Write {
 }
 
 enum InFlight {
-    Swap(Reply<Swap>),
-    Load(Reply<Option<Stored>>),
+    Swap(BoxFuture<Answer<Swap>>),
+    Load(BoxFuture<Answer<Option<Stored>>>),
 }
 
 /// How a write came out, once that is settled.
@@ -80,24 +81,17 @@ pub(super) enum Outcome {
 impl Write {
     /// A write of `record` over the version `expected`.
     pub(super) fn new(
-        shared: Arc<Shared>,
-        key: Key,
+        slot: Arc<Slot>,
+        made: Moment,
         expected: Option<Token>,
         record: Record,
         error: Option<Duration>,
     ) -> Write {
-        let last_sent = Moment::from_nanos(0);
-        Write {
-            shared,
-            key,
-            expected,
-            record,
-            error,
-            first_sent: None,
-            last_sent,
-            in_flight: None,
-            in_doubt: false,
-        }
+        Write { slot, made, expected, record, error, last_sent: None, in_flight: None, in_doubt: false }
+    }
+
+    pub(super) fn slot(&self) -> &Arc<Slot> {
+        &self.slot
     }
 
     pub(super) fn record(&self) -> &Record {
@@ -111,7 +105,8 @@ impl Write {
     /// Starts anew over another version.
     pub(super) fn retarget(&mut self, expected: Token) {
         self.expected = Some(expected);
-        (self.first_sent, self.in_flight, self.in_doubt) = (None, None, false);
+        (self.made, self.last_sent) = (self.slot.shared.world.now(), None);
+        (self.in_flight, self.in_doubt) = (None, false);
     }
 
     /// Whether some copy of it may be in the store, or may get there yet.
@@ -144,7 +139,7 @@ impl Write {
             };
             failed(&failure);
             tries += 1;
-            let Shared { world, policy, .. } = &*self.shared;
+            let Shared { world, policy, .. } = &*self.slot.shared;
             let mean = if tries < effort.quick { policy.retry } else { policy.poll };
             let pace = if failure.kind() == ErrorKind::Throttled { policy.pace } else { Duration::ZERO };
             let again = world.now().plus(pace + world::jittered(&**world, mean));
@@ -161,70 +156,90 @@ impl Write {
         effort: Effort,
         failed: impl Fn(&BackendError),
     ) -> Option<Result<Outcome, BackendError>> {
-        let world = self.shared.world.clone();
+        let slot = self.slot.clone();
         // Made only when there is something to wait for.
-        let timer = async { world.sleep_until(effort.until).await };
-        match race(self.settle(effort, failed), timer).await {
+        let timer = async { slot.shared.world.sleep_until(effort.until).await };
+        match race(pin!(self.settle(effort, failed)), pin!(timer)).await {
             Race::First(result) => Some(result),
             Race::Second(()) => None,
         }
     }
 
-    /// One request: the swap, or after a refusal the load that explains it. `None`: the load is next.
+    /// One step: sends the swap, or awaits it, or awaits the load that explains a refusal. `None`: there is a next.
     async fn advance(&mut self) -> Result<Option<Outcome>, BackendError> {
-        let in_flight = match &mut self.in_flight {
-            Some(in_flight) => in_flight,
-            None => {
-                self.last_sent = self.shared.world.now();
-                self.first_sent.get_or_insert(self.last_sent);
-                let swap = self.shared.store.swap(&self.key, self.expected.as_ref(), &self.record);
-                self.in_flight.insert(InFlight::Swap(swap))
-            }
-        };
-        match in_flight {
-            InFlight::Swap(reply) => {
-                let answer = reply.await;
+        match &mut self.in_flight {
+            Some(InFlight::Swap(request)) => {
+                let answer = request.await;
                 self.in_flight = None;
-                match answer {
-                    Ok(Swap::Applied { token, at }) => Ok(Some(self.applied(token, at))),
-                    Ok(Swap::Refused) => {
-                        // Refused after it was applied is what a client library's own retry makes of a lost
-                        // answer: only the record tells.
-                        self.in_doubt = true;
-                        self.in_flight = Some(InFlight::Load(self.shared.store.load(&self.key)));
+                self.swapped(answer)
+            }
+            Some(InFlight::Load(request)) => {
+                let answer = request.await;
+                // A failed load is asked again by way of the swap, which settles as much.
+                self.in_flight = None;
+                self.loaded(answer).map(Some)
+            }
+            None => {
+                let shared = &*self.slot.shared;
+                self.last_sent = Some(if self.last_sent.is_none() { self.made } else { shared.world.now() });
+                match shared.store.swap(&self.slot.key, self.expected.as_ref(), &self.record) {
+                    Reply::Now(answer) => self.swapped(answer),
+                    Reply::Later(request) => {
+                        self.in_flight = Some(InFlight::Swap(request));
                         Ok(None)
-                    }
-                    Err(failure) => {
-                        self.in_doubt |= matches!(
-                            failure.kind(),
-                            ErrorKind::Unavailable | ErrorKind::UnknownOutcome | ErrorKind::Corrupt
-                        );
-                        Err(failure)
                     }
                 }
             }
-            InFlight::Load(reply) => {
-                let answer = reply.await;
-                // A failed load is asked again by way of the swap, which settles as much.
-                self.in_flight = None;
-                Ok(Some(match step::after_refusal(&self.record, answer?) {
-                    Refusal::Ours(token) => Outcome::Landed { token, confirmed: self.confirmed(None) },
-                    Refusal::Earlier(stored) => Outcome::Earlier(stored),
-                    Refusal::Others(stored) => Outcome::Others(stored),
-                }))
+        }
+    }
+
+    fn swapped(&mut self, answer: Answer<Swap>) -> Result<Option<Outcome>, BackendError> {
+        match answer {
+            Ok(Swap::Applied { token, at }) => Ok(Some(self.applied(token, at))),
+            Ok(Swap::Refused) => {
+                // Refused after it was applied is what a client library's own retry makes of a lost answer: only the
+                // record tells.
+                self.in_doubt = true;
+                match self.slot.shared.store.load(&self.slot.key) {
+                    Reply::Now(answer) => self.loaded(answer).map(Some),
+                    Reply::Later(request) => {
+                        self.in_flight = Some(InFlight::Load(request));
+                        Ok(None)
+                    }
+                }
+            }
+            Err(failure) => {
+                self.in_doubt |= !matches!(
+                    failure.kind(),
+                    ErrorKind::Throttled | ErrorKind::Denied | ErrorKind::Misconfigured
+                );
+                Err(failure)
             }
         }
     }
 
-    fn applied(&self, token: Token, at: Option<StoreTime>) -> Outcome {
-        if let Some(at) = at {
-            self.shared.store_clock.learn(self.last_sent, self.shared.world.now(), at);
-        }
-        Outcome::Landed { token, confirmed: self.confirmed(at.map(|at| (self.last_sent, at))) }
+    fn loaded(&self, answer: Answer<Option<Stored>>) -> Result<Outcome, BackendError> {
+        Ok(match step::after_refusal(&self.record, answer?) {
+            Refusal::Ours(token) => {
+                Outcome::Landed { token, confirmed: self.confirmed(self.slot.shared.world.now(), None) }
+            }
+            Refusal::Earlier(stored) => Outcome::Earlier(stored),
+            Refusal::Others(stored) => Outcome::Others(stored),
+        })
     }
 
-    fn confirmed(&self, applied: Option<(Moment, StoreTime)>) -> Confirmed {
-        let first_sent = self.first_sent.unwrap_or(self.last_sent);
-        Confirmed { first_sent, applied, expires: self.record.expires, error: self.error }
+    fn applied(&self, token: Token, at: Option<StoreTime>) -> Outcome {
+        let Shared { world, store_clock, .. } = &*self.slot.shared;
+        let known = world.now();
+        let sent = self.last_sent.unwrap_or(self.made);
+        match at {
+            Some(at) => store_clock.learn(sent, known, at),
+            None => store_clock.learn_undated(),
+        }
+        Outcome::Landed { token, confirmed: self.confirmed(known, at.map(|at| (sent, at))) }
+    }
+
+    fn confirmed(&self, known: Moment, applied: Option<(Moment, StoreTime)>) -> Confirmed {
+        Confirmed { first_sent: self.made, known, applied, expires: self.record.expires, error: self.error }
     }
 }
