@@ -3,5 +3,7 @@
 //! tests/README.md lists which scenario of the public record each of them stands for.
 
 mod backends;
+mod clocks;
 mod exclusion;
 mod renewal;
+mod store_limits;
