@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use tako::{Engine, Lock, LockError};
+use tako::prelude::*;
+use tako::{Engine, LockError};
 
-static LOCK: Lock = Lock::__declare("reindex");
+static LOCK: Lock = lock!("reindex");
 
 #[tokio::test(start_paused = true)]
 async fn a_long_hold_is_kept_up() {

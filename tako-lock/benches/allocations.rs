@@ -6,10 +6,11 @@ use std::future::Future;
 
 use allocation_counter::measure;
 use ash_lock::{LockClient, LockConfig};
-use tako::{Engine, Lock, LockError};
+use tako::prelude::*;
+use tako::{Engine, LockError};
 use tokio::runtime::{Builder, Runtime};
 
-static LOCK: Lock = Lock::__declare("bench");
+static LOCK: Lock = lock!("bench");
 
 const ROUNDS: u64 = 1_000;
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use ash_lock::{LockClient, LockConfig};
 use criterion::{Criterion, criterion_group, criterion_main};
-use tako::{Engine, Lock, LockError};
+use tako::prelude::*;
+use tako::{Engine, LockError};
 
-static LOCK: Lock = Lock::__declare("bench");
+static LOCK: Lock = lock!("bench");
 
 fn uncontended(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

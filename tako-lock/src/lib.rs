@@ -1,23 +1,98 @@
-//! Locks.
+//! Locks declared as compile-time-checked statics, held across all instances of an app.
+//!
+//! ```
+//! use tako::prelude::*;
+//! use tako::LockError;
+//!
+//! static RELOCK: Lock = lock!("reindex");
+//!
+//! # async fn rebuild(_ctx: &Ctx) -> Result<u64, LockError> { Ok(7) }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), LockError> {
+//! let ctx = Ctx::background();
+//! // Waits until the lock is held, runs the closure holding it, gives it back.
+//! let run = RELOCK.run(&ctx, async |ctx| rebuild(&ctx).await).await?;
+//! // One attempt. `None`: somebody else holds it, which is often the right answer and no error.
+//! let ran = RELOCK.try_run(&ctx, async |ctx| rebuild(&ctx).await).await?;
+//! # assert_eq!((run, ran), (7, Some(7)));
+//! # Ok(()) }
+//! ```
+//!
+//! A lock guards critical sections that span processes: a rebuild across entities, a call into an external system, a
+//! sequential cursor. It is not for the atomicity of a single entity: that is a transaction's job, cheaper and free of
+//! contention.
+//!
+//! # Ten minutes
+//!
+//! **Declare.** A name and nothing else. The name is the identity: two declarations of one name are the same lock, and
+//! [`declared()`] lists all of a program's. There are no options, because in v0 the framework owns the lease policy
+//! ([`policy`]); the compiler says so, and what to do instead ([`errors`]).
+//!
+//! **Run.** [`Lock::run`] waits in line, [`Lock::try_run`] does not. Both take a context and a closure; there is no guard
+//! to forget. [`#[tako::lock("import")]`](macro@lock) on an `async fn` does the same for a whole function.
+//!
+//! **Hold.** Under a lock lies a *lease*: a named record `{owner, expires, fence}` in a store that can compare and swap.
+//! Whoever swaps it from free to its own holds it for 30 s, and renews it every 10 s while the closure runs. So work of
+//! any length keeps its lock, and a crash needs no cleanup: the record runs out, and the next campaigner takes over.
+//!
+//! **Lose.** A lease can be lost: the store was out of reach for too long, the process was stopped, an operator broke the
+//! lock. At that moment the closure's [`Ctx`] is cancelled. Cancellation is cooperative, so work that must not act
+//! without the lease asks [`Ctx::check`] before each act, which looks at the clock itself. If the closure succeeds all
+//! the same, its caller gets [`LockError::Lost`].
+//!
+//! **Fence.** No lock can stop a process that has stalled between the check and the act. [`Ctx::fence`] is a number that
+//! grows with every hold: give it to whatever the work changes, and let that refuse a number below the highest it has
+//! seen.
+//!
+//! **Test.** [`Engine::memory`] is a table of its own for each test, on tokio's paused time if you like: the same engine,
+//! the same heartbeats, no global state.
+//!
+//! # Where leases live
+//!
+//! The context carries the [`Engine`]. [`Ctx::background`] means the program's own: the installed one
+//! ([`Engine::install`]), or on first use the one that the environment tells.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `TAKO_ENV` | the environment, such as `prod` or `pr-42`; unset, `dev` or `test`: leases in memory |
+//! | `TAKO_APP` | the app's name |
+//! | `TAKO_LEASE` | `memory` forces leases in memory |
+//!
+//! In memory a lock excludes the tasks of one process. In the cloud (`K_SERVICE` or `KUBERNETES_SERVICE_HOST` is set) that
+//! is refused unless `TAKO_LEASE=memory` says that it is meant. Any store that can compare and swap may host leases:
+//! implement [`backend::LeaseBackend`], and pass it to [`Engine::builder`].
+//!
+//! # Features
+//!
+//! - `conformance`: the suite that every backend has to pass.
+//! - `simulation`: doors for tests that run the real engine in a simulated world. Outside of semver.
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 pub mod backend;
 mod clock;
 mod config;
 mod ctx;
 mod engine;
 mod error;
+pub mod errors;
 mod global;
 mod lock;
 mod name;
 mod name_rules;
 pub mod policy;
+pub mod prelude;
 mod record;
 mod world;
 
+// The public interface:
 pub use crate::ctx::Ctx;
 pub use crate::engine::{Engine, EngineBuilder, Holder, LeftToLapse, Shutdown};
 pub use crate::error::{CancelCause, Cancelled, ConfigError, LockError, LossCause, Lost};
 pub use crate::lock::{Declaration, Lock, declared};
 pub use crate::record::{Fence, Owner, StoreTime};
+pub use tako_lock_macros::lock;
 
 /// The doors that a simulation of the engine needs. Outside of semver.
 #[cfg(feature = "simulation")]

@@ -7,7 +7,6 @@ use std::pin::pin;
 use crate::ctx::Ctx;
 use crate::engine::{Mode, Tenure};
 use crate::error::LockError;
-use crate::name_rules;
 
 /// A lock that is held across all instances of an app: a name, and nothing else.
 ///
@@ -43,10 +42,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// For `lock!` only, which has looked at the name already; this look is a second fence.
-    #[doc(hidden)]
-    pub const fn __declare(name: &'static str) -> Lock {
-        assert!(name_rules::check(name).is_ok(), "this is not a legal name of a lock");
+    /// For the macros, by way of `private`, which has looked at the name.
+    pub(crate) const fn new(name: &'static str) -> Lock {
         Lock { name }
     }
 
@@ -189,19 +186,6 @@ pub struct Declaration {
     pub line: u32,
     /// The module.
     pub module: &'static str,
-}
-
-impl Declaration {
-    /// For the macros only.
-    #[doc(hidden)]
-    pub const fn __new(
-        name: &'static str,
-        file: &'static str,
-        line: u32,
-        module: &'static str,
-    ) -> Declaration {
-        Declaration { name, file, line, module }
-    }
 }
 
 inventory::collect!(Declaration);

@@ -1,0 +1,211 @@
+//! A thousand random token soups a macro: no panic, and always code that can be read again.
+
+use std::panic::catch_unwind;
+use std::str::FromStr;
+
+use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// Enough letters for every rule to be met; half of the soups start from something sensible.
+const WORDS: &[&str] = &[
+    "async",
+    "fn",
+    "static",
+    "pub",
+    "mut",
+    "self",
+    "ctx",
+    "Ctx",
+    "Result",
+    "impl",
+    "dyn",
+    "where",
+    "const",
+    "unsafe",
+    "extern",
+    "struct",
+    "mod",
+    "tako",
+    "lock",
+    "ttl",
+    "name",
+    "concat",
+    "T",
+    "N",
+    "crate",
+    "true",
+    "macro_rules",
+];
+const TEXTS: &[&str] =
+    &["reindex", "", "ReIndex", "a_b", "-", "r\u{435}index", "\u{301}", "x--", "\u{feff}\u{1f980}\0"];
+const PUNCTUATION: &[char] =
+    &[',', ':', ';', '<', '>', '-', '=', '&', '!', '#', '.', '\'', '+', '|', '?', '*', '$'];
+const SENSIBLE: &[&str] = &[
+    "async fn import(ctx: Ctx, feed: &Feed) -> Result<Report, ImportError> { body(feed)?; Ok(1) }",
+    "pub(crate) async fn f<'a, T: Fn(A) -> B>(&'a mut self, mut ctx: tako::Ctx, (a, b): (A, B)) -> Result<impl X<T>, E> \
+     where T: Send { #![allow(x)] a }",
+    "pub static L: Lock;",
+    "static mut L: Lock<{ 1 }> = lock!(\"x\");",
+    "fn f() {}",
+    "async fn r#fn(r#mut: Ctx, r#type: T) -> Result<(), E> { r#fn }",
+    "async fn f(self: Box<Self>);",
+    "pub struct S { a: u32 }",
+    "\"reindex\", ttl = 60, Options { wait: true }",
+    "concat!(\"re\", 'i', 1)",
+    "name = \"x\"",
+];
+
+/// Xorshift: one seed, one soup.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap_or_default() % bound
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    fn tree(&mut self, depth: usize) -> TokenTree {
+        match self.below(if depth > 3 { 8 } else { 10 }) {
+            0..=2 => TokenTree::Ident(Ident::new(self.of(WORDS), Span::call_site())),
+            3..=5 => {
+                let spacing = self.of(&[Spacing::Alone, Spacing::Joint]);
+                TokenTree::Punct(Punct::new(self.of(PUNCTUATION), spacing))
+            }
+            6..=7 => TokenTree::Literal(self.literal()),
+            _ => {
+                let delimiters =
+                    [Delimiter::Parenthesis, Delimiter::Brace, Delimiter::Bracket, Delimiter::None];
+                let delimiter = self.of(&delimiters);
+                TokenTree::Group(Group::new(delimiter, self.soup(6, depth + 1)))
+            }
+        }
+    }
+
+    fn literal(&mut self) -> Literal {
+        match self.below(6) {
+            0..=2 => Literal::string(self.of(TEXTS)),
+            3 => Literal::byte_string(self.of(TEXTS).as_bytes()),
+            4 => Literal::character(self.of(&['x', '\u{435}', '\0'])),
+            _ => Literal::u64_unsuffixed(self.0),
+        }
+    }
+
+    fn soup(&mut self, longest: usize, depth: usize) -> TokenStream {
+        (0..self.below(longest + 1)).map(|_| self.tree(depth)).collect()
+    }
+
+    /// Something sensible with a few tokens lost, doubled or replaced; or no sense at all.
+    fn dish(&mut self) -> TokenStream {
+        if self.below(3) == 0 {
+            return self.soup(12, 0);
+        }
+        let start = TokenStream::from_str(self.of(SENSIBLE)).unwrap_or_default();
+        start.into_iter().flat_map(|tree| self.stirred(tree)).collect()
+    }
+
+    fn stirred(&mut self, tree: TokenTree) -> Vec<TokenTree> {
+        match (self.below(20), tree) {
+            (0, _) => Vec::new(),
+            (1, tree) => vec![tree.clone(), tree],
+            (2, _) => vec![self.tree(0)],
+            (3, tree) => vec![TokenTree::Group(Group::new(Delimiter::None, tree.into()))],
+            (_, TokenTree::Group(group)) => {
+                let inside = group.stream().into_iter().flat_map(|tree| self.stirred(tree)).collect();
+                vec![TokenTree::Group(Group::new(group.delimiter(), inside))]
+            }
+            (_, tree) => vec![tree],
+        }
+    }
+}
+
+/// Runs `cook` on the soups of a thousand seeds.
+fn each_seed(cook: impl Fn(&mut Chance) -> Result<(), String> + std::panic::RefUnwindSafe) {
+    for seed in 1..=1000_u64 {
+        let outcome = catch_unwind(|| cook(&mut Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))));
+        let fault = outcome.unwrap_or_else(|_| Err("the macro panicked".to_owned()));
+        assert_eq!(fault, Ok(()), "seed {seed}");
+    }
+}
+
+/// What came out can be read again, if what went in can be: a quote that lost its lifetime is no code already.
+fn reads_again(input: &TokenStream, output: &TokenStream) -> Result<(), String> {
+    let code = output.to_string();
+    if TokenStream::from_str(&input.to_string()).is_err() {
+        return Ok(());
+    }
+    match TokenStream::from_str(&code) {
+        Ok(again) if !again.is_empty() => Ok(()),
+        Ok(_) => Err("nothing came out".to_owned()),
+        Err(error) => Err(format!("{error} in {code}")),
+    }
+}
+
+fn refused(output: &TokenStream) -> bool {
+    output.to_string().contains("compile_error !")
+}
+
+#[test]
+fn lock_answers_every_soup() {
+    each_seed(|chance| {
+        let written = chance.dish();
+        let legal = matches!(&written.to_string()[..], "\"reindex\"" | "\"reindex\" ,");
+        let output = crate::bang(
+            [TokenTree::Ident(Ident::new("tako", Span::call_site()))]
+                .into_iter()
+                .chain(written.clone())
+                .collect(),
+        );
+        reads_again(&written, &output)?;
+        if refused(&output) == legal { Err(format!("refused: {}, legal: {legal}", !legal)) } else { Ok(()) }
+    });
+}
+
+#[test]
+fn the_attribute_answers_every_soup() {
+    each_seed(|chance| {
+        let arguments = if chance.below(2) == 0 {
+            TokenStream::from(TokenTree::Literal(Literal::string("x")))
+        } else {
+            chance.dish()
+        };
+        let item = chance.dish();
+        let output = crate::attribute(arguments, item.clone());
+        reads_again(&item, &output)?;
+        let expanded = output.to_string().contains("__private");
+        if refused(&output) == expanded { Err(format!("neither or both: {output}")) } else { Ok(()) }
+    });
+}
+
+/// Whatever is refused, everything that the user wrote in the item is still there, in its order.
+#[test]
+fn a_refused_attribute_keeps_the_item() {
+    each_seed(|chance| {
+        let item = chance.dish();
+        let output = crate::attribute(TokenStream::new(), item.clone());
+        let mut kept = flat(output).into_iter();
+        let mut written = flat(item);
+        // A declaration without a body gets one, in the place of its `;`.
+        let _ = written.pop_if(|last| last == ";");
+        match written.into_iter().find(|token| !kept.any(|other| other == *token)) {
+            Some(lost) => Err(format!("{lost} is lost")),
+            None => Ok(()),
+        }
+    });
+}
+
+/// The tokens as text, without invisible groups; what is missing in a body shows, what is added does not disturb.
+fn flat(stream: TokenStream) -> Vec<String> {
+    let mut tokens = Vec::new();
+    for tree in stream {
+        match tree {
+            TokenTree::Group(group) => tokens.extend(flat(group.stream())),
+            tree => tokens.push(tree.to_string()),
+        }
+    }
+    tokens
+}

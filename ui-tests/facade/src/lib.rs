@@ -1,0 +1,3 @@
+//! A crate that hands `tako` on, as frameworks do.
+
+pub use tako;

@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+static WORK: Lock = lock!("reindex".to_string());
+
+fn main() {}

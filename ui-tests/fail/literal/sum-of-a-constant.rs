@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+static WORK: Lock = lock!("re" + NAME);
+
+fn main() {}

@@ -1,0 +1,6 @@
+use tako::prelude::*;
+
+#[tako::lock()]
+static WORK: Lock;
+
+fn main() {}

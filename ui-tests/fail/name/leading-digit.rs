@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+static WORK: Lock = lock!("2-phase");
+
+fn main() {}

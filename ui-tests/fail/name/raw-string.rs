@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+static WORK: Lock = lock!(r#"ReIndex"#);
+
+fn main() {}

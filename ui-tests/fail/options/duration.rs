@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+static WORK: Lock = lock!("reindex", Duration::from_secs(60));
+
+fn main() {}

@@ -1,0 +1,9 @@
+use tako::prelude::*;
+
+#[tokio::main(flavor = "current_thread")]
+#[tako::lock("reindex")]
+async fn reindex(ctx: Ctx) -> Result<(), tako::LockError> {
+    Ok(())
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+#[tako::lock("reindex")]
+enum Shop {
+    Open,
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+struct Shop;
+
+#[tako::lock("reindex")]
+impl Shop {}
+
+fn main() {}

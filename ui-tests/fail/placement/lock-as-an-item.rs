@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+lock!("reindex");
+
+fn main() {}

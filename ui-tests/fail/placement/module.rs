@@ -1,0 +1,4 @@
+#[tako::lock("reindex")]
+mod shop {}
+
+fn main() {}

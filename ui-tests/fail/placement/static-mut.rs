@@ -1,0 +1,6 @@
+use tako::prelude::*;
+
+#[tako::lock("reindex")]
+static mut WORK: Lock;
+
+fn main() {}

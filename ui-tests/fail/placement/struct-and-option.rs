@@ -1,0 +1,4 @@
+#[tako::lock("reindex", ttl = 60)]
+struct Shop;
+
+fn main() {}

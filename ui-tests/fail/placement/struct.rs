@@ -1,0 +1,6 @@
+#[tako::lock("reindex")]
+pub struct Shop {
+    name: String,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use tako::prelude::*;
+
+#[tako::lock("reindex")]
+fn reindex(ctx: Ctx) -> Result<(), tako::LockError> {
+    Ok(())
+}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[tako::lock("reindex")]
+trait Shop {}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use tako::prelude::*;
+
+#[tako::lock("reindex")]
+#[tako::lock("reindex")]
+async fn reindex(ctx: Ctx) -> Result<(), tako::LockError> {
+    Ok(())
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use tako::prelude::*;
+
+#[tako::lock("reindex")]
+type Work = Lock;
+
+fn main() {}

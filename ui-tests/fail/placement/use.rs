@@ -1,0 +1,2 @@
+#[tako::lock("reindex")]
+fn main() {}

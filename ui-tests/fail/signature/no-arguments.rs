@@ -1,0 +1,6 @@
+#[tako::lock("reindex")]
+async fn reindex() -> Result<(), tako::LockError> {
+    Ok(())
+}
+
+fn main() {}

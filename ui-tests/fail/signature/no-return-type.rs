@@ -1,0 +1,7 @@
+use tako::prelude::*;
+
+#[tako::lock("reindex")]
+async fn reindex(ctx: Ctx) {
+}
+
+fn main() {}

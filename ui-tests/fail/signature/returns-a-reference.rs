@@ -1,0 +1,8 @@
+use tako::prelude::*;
+
+#[tako::lock("reindex")]
+async fn reindex(ctx: Ctx, feed: &str) -> &str {
+    feed
+}
+
+fn main() {}

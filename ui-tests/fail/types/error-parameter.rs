@@ -1,0 +1,8 @@
+use tako::prelude::*;
+
+#[tako::lock("reindex")]
+async fn reindex<E: Send>(ctx: Ctx) -> Result<(), E> {
+    Ok(())
+}
+
+fn main() {}

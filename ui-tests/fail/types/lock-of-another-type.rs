@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+static WORK: u32 = lock!("reindex");
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[tako::lock("reindex")]
+static WORK: u32;
+
+fn main() {}

@@ -1,0 +1,10 @@
+//! What compiles, and what it then does.
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod declarations;
+mod error;
+mod hygiene;
+mod signatures;
+mod traits;
+mod two_locks;
