@@ -4,6 +4,9 @@
 
 mod backends;
 mod clocks;
+mod endings;
 mod exclusion;
+mod local;
 mod renewal;
+mod shutdown;
 mod store_limits;

@@ -5,15 +5,15 @@ pub mod host;
 pub mod table;
 pub mod witness;
 
-use tako::Lock;
 use tako::backend::{Extra, Fence, Key, Owner, Record, StoreTime};
+use tako::prelude::{Lock, lock};
 
 /// The lock that the scenarios contend for.
-pub static LOCK: Lock = Lock::__declare("reindex");
+pub static LOCK: Lock = lock!("reindex");
 /// Declared a second time: the same lock.
-pub static SAME_LOCK: Lock = Lock::__declare("reindex");
+pub static SAME_LOCK: Lock = lock!("reindex");
 /// Another one.
-pub static OTHER_LOCK: Lock = Lock::__declare("rollup");
+pub static OTHER_LOCK: Lock = lock!("rollup");
 
 /// Where [`LOCK`] is kept by an engine that was given no app and no environment.
 pub fn key() -> Key {

@@ -233,15 +233,15 @@ impl<B: LeaseBackend> Table<B> {
     /// # Panics
     /// When the history breaks an invariant.
     fn check_history(&self) {
-        let mut highest = None;
+        let mut fences = HashMap::new();
         for write in self.history().iter().filter(|write| !write.is_over_unknown) {
             match (write.verb, &write.over) {
                 (Verb::Claim, over) => {
+                    let highest = fences.insert(write.record.lock.clone(), write.record.fence);
                     assert!(
                         highest.is_none_or(|highest| write.record.fence > highest),
                         "I2: fences strictly grow, but {write:?} follows {highest:?}"
                     );
-                    highest = Some(write.record.fence);
                     if let Some(over) = over.as_ref().filter(|over| !over.record.is_released()) {
                         // Store time in this table and true time run together.
                         let age = write.at.saturating_sub(over.at);
