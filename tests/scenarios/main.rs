@@ -2,11 +2,15 @@
 //!
 //! tests/README.md lists which scenario of the public record each of them stands for.
 
+mod ambiguity;
 mod backends;
 mod clocks;
+mod context;
 mod endings;
 mod exclusion;
 mod local;
+mod loss;
+mod records;
 mod renewal;
 mod shutdown;
 mod store_limits;
