@@ -49,7 +49,7 @@ impl Moment {
 }
 
 fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+    span.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(span.subsec_nanos()))
 }
 
 /// How a host tells monotonic time.
@@ -81,7 +81,7 @@ impl HostClock {
 
     pub(crate) fn now(self) -> Moment {
         // Instants near zero are marks, never readings: see `engine::loss`.
-        const FIRST: Duration = Duration::from_secs(60);
+        const FIRST: u64 = 60_000_000_000;
         let running = match self {
             HostClock::Runtime { origin } => Instant::now().saturating_duration_since(origin),
             #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -95,7 +95,7 @@ impl HostClock {
             #[cfg(not(any(target_os = "linux", target_os = "android")))]
             HostClock::Boot { origin } => origin.elapsed(),
         };
-        Moment(nanos(FIRST + running))
+        Moment(FIRST.saturating_add(nanos(running)))
     }
 
     /// Ends at `at`, on a timer of the runtime that polls it.

@@ -73,6 +73,8 @@ pub mod __private;
 pub mod backend;
 mod clock;
 mod config;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod ctx;
 mod engine;
 mod error;

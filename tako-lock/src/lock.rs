@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::pin;
 
 use crate::ctx::Ctx;
-use crate::engine::{Mode, Tenure};
+use crate::engine::{Begun, Mode, Tenure};
 use crate::error::LockError;
 
 /// A lock that is held across all instances of an app: a name, and nothing else.
@@ -147,7 +147,12 @@ impl Lock {
     }
 
     async fn acquire(&self, ctx: &Ctx, mode: Mode) -> Result<Option<Tenure>, LockError> {
-        ctx.engine()?.slot(self.name).acquire(ctx.scope(), mode).await
+        let slot = ctx.engine()?.slot(self.name);
+        match slot.begin(ctx.scope(), mode)? {
+            Begun::Held(tenure) => Ok(Some(tenure)),
+            Begun::Busy => Ok(None),
+            Begun::Campaign(visit, lead) => visit.campaign(lead).await,
+        }
     }
 }
 

@@ -35,7 +35,8 @@ impl StoreTime {
     /// This instant moved on by `span`, at most to [`StoreTime::MAX`].
     #[must_use]
     pub fn plus(self, span: Duration) -> StoreTime {
-        Self::from_millis(self.0.saturating_add(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)))
+        let millis = span.as_secs().saturating_mul(1_000).saturating_add(u64::from(span.subsec_millis()));
+        Self::from_millis(self.0.saturating_add(millis))
     }
 
     /// The time from `earlier` to this instant; zero when `earlier` is not earlier.

@@ -37,7 +37,7 @@ pub trait World: Send + Sync + 'static {
     /// Whether store requests run in tasks of their own, where nothing that the caller does can hold them up.
     fn detaches_requests(&self) -> bool;
 
-    /// 128 random bits that no other process draws.
+    /// 128 random bits.
     fn random(&self) -> u128;
 
     /// The host's wall clock: a first guess at a store's time, and for logs.
@@ -85,7 +85,7 @@ impl World for Ambient {
     }
 
     fn random(&self) -> u128 {
-        random(self.clock.now())
+        random()
     }
 
     fn wall(&self) -> StoreTime {
@@ -151,7 +151,7 @@ impl World for OwnThread {
     }
 
     fn random(&self) -> u128 {
-        random(self.clock.now())
+        random()
     }
 
     fn wall(&self) -> StoreTime {
@@ -187,9 +187,8 @@ pub(crate) fn jittered(world: &dyn World, mean: Duration) -> Duration {
 /// Random bits for an id that no other process has drawn.
 ///
 /// A system call for each would be a sixth of what an uncontended lock costs in memory, so they are drawn in batches.
-/// A process that was forked, or restored twice from one snapshot, has the batch of its twin; the instant, which
-/// the two do not share to the nanosecond, tells them apart until the next draw.
-fn random(now: Moment) -> u128 {
+/// A process that was forked, or restored twice from one snapshot, has the batch of its twin: see `Shared::new_owner`.
+fn random() -> u128 {
     static BATCH: Mutex<Vec<u128>> = Mutex::new(Vec::new());
     let mut batch = BATCH.lock().unwrap_or_else(PoisonError::into_inner);
     if batch.is_empty() {
@@ -202,7 +201,7 @@ fn random(now: Moment) -> u128 {
         let (ids, _) = bytes.as_chunks();
         batch.extend(ids.iter().map(|id| u128::from_ne_bytes(*id)));
     }
-    batch.pop().unwrap_or_default() ^ u128::from(now.as_nanos())
+    batch.pop().unwrap_or_default()
 }
 
 fn fallback() -> u64 {
@@ -212,11 +211,11 @@ fn fallback() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Moment, random};
+    use super::random;
 
     #[test]
     fn no_two_draws_are_alike() {
-        let mut drawn: Vec<u128> = (0..1_000).map(|_| random(Moment::from_nanos(7))).collect();
+        let mut drawn: Vec<u128> = (0..1_000).map(|_| random()).collect();
         drawn.sort_unstable();
         drawn.dedup();
         assert_eq!(drawn.len(), 1_000);

@@ -57,7 +57,6 @@ async fn its_own_dead_record_is_somebody_elses_to_the_next_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 2, a claim after a wait in the queue is dated at its arrival"]
 async fn who_is_told_apart_by_nothing_but_the_id_still_is() {
     for [one, two] in [["web", "web"], ["node-1", "node-10"], ["a#1", "a"], ["", ""]] {
         let table = Table::new();
@@ -67,7 +66,6 @@ async fn who_is_told_apart_by_nothing_but_the_id_still_is() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 2, a claim after a wait in the queue is dated at its arrival"]
 async fn two_engines_of_one_process_are_two() {
     let table = Table::new();
     let p1 = table.process("P1");

@@ -110,7 +110,6 @@ async fn local_callers_are_served_in_order_without_waiting_for_a_poll() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 2, a claim after a wait in the queue is dated at its arrival"]
 async fn two_hundred_local_waiters_cost_the_requests_of_one() {
     let mut looks = Vec::new();
     for waiters in [1, 200] {

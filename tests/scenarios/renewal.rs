@@ -44,7 +44,6 @@ async fn a_heartbeat_whose_answer_was_lost_is_adopted() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 1c, a store whose answers are all in doubt dates nothing"]
 async fn a_heartbeat_that_was_refused_to_its_own_retry_is_adopted() {
     let table = Table::new();
     let (p1, witness) = (table.process("P1"), Witness::new());
@@ -222,7 +221,6 @@ async fn transient_errors_are_not_loss() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 3, a heartbeat that is sent again keeps its first date"]
 async fn one_answer_in_every_eighteen_seconds_is_enough() {
     // Let through one heartbeat, then nothing for 17.5 s.
     let table = Table::new();

@@ -1,9 +1,14 @@
-//! Helpers of the tests: a store that misbehaves on request, a witness of exclusion, a host with a clock of its own.
+//! Helpers of the tests: a store that misbehaves on request, a witness of exclusion, a host with a clock of its own;
+//! stores for the conformance suite, right and wrong ones.
 
 pub mod faulty;
+pub mod file;
 pub mod host;
+pub mod limited;
 pub mod table;
+pub mod threads;
 pub mod witness;
+pub mod wrong;
 
 use tako::backend::{Extra, Fence, Key, Owner, Record, StoreTime};
 use tako::prelude::{Lock, lock};

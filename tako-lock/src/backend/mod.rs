@@ -20,16 +20,21 @@ pub use crate::record::{Extra, Fence, Owner, Record, StoreTime};
 /// A place that keeps lease records and changes one only by compare-and-swap.
 ///
 /// # Contract
-/// - **One record a key**, and keys do not influence each other.
+/// - **One record a key**, and keys do not influence each other. Paths have up to 272 bytes.
+/// - **`load` gives what `swap` was given**: every field, those that this version does not know and a `lock` that is
+///   not the key's included. Whether a record is foreign, free or expired is the engine's to judge, never a backend's.
+/// - **`load` reads what was last applied**, with its token: once a swap has answered, every later load sees it,
+///   through any instance.
 /// - **`swap` is atomic**: of any number of swaps that name the same expected token, at most one is applied, and a
-///   refused one changes nothing.
-/// - **Every applied swap makes a fresh token**, unequal to each that the key ever had. Tokens are for equality
-///   only; they need not grow.
-/// - **`load` reads what was last applied**, with its token: once a swap has answered, every later load sees it.
+///   refused one changes nothing. A swap on the stored token is applied, unless a rival's was.
+/// - **Every applied swap makes a fresh token**, unequal to each that the key ever had: also when the bytes are those of
+///   an earlier record, and when the record was removed and made anew. Tokens are for equality only; they need not grow.
+/// - **A dropped write lands whole or not at all**, perhaps later. Once another swap that names the same token has
+///   answered, it can no longer land. A dropped verb blocks no later one.
+/// - **One clock for all instances**, at the rate of a host's: `now` and the `at` of a swap are read from it, and
+///   disagree by less than a second.
 /// - **Errors tell what to do** ([`ErrorKind`]): a write that may have been applied is never reported as one that
 ///   was not.
-///
-/// Every verb may be dropped at any await; the engine takes a dropped write for one of unknown outcome.
 pub trait LeaseBackend: Send + Sync + 'static {
     /// Reads the record at `key`, with the token that a later [`swap`](LeaseBackend::swap) must name; `None` when
     /// there is none.
@@ -41,9 +46,9 @@ pub trait LeaseBackend: Send + Sync + 'static {
     /// Writes `record` at `key`, only while the stored token is `expected` (`None`: only while nothing is stored).
     ///
     /// # Errors
-    /// A refusal is no error: it is [`Swap::Refused`]. After an error of kind [`ErrorKind::Throttled`],
-    /// [`ErrorKind::Denied`] or [`ErrorKind::Misconfigured`] the write was not applied; after the others it may
-    /// have been.
+    /// A refusal is no error: it is [`Swap::Refused`]. After [`ErrorKind::Unavailable`] and
+    /// [`ErrorKind::UnknownOutcome`] the write may have been applied; after the others it was not. A body in the
+    /// record's place that is not a record is never written over.
     fn swap(
         &self,
         key: &Key,

@@ -13,7 +13,7 @@ use crate::backend::{BackendError, Extra, Fence, Record, Stored, Token};
 use crate::clock::Moment;
 
 /// Dropped unsettled, it goes on in the background.
-pub(super) struct Claim(ScopeGuard<Parts, fn(Parts)>);
+pub(crate) struct Claim(ScopeGuard<Parts, fn(Parts)>);
 
 struct Parts {
     write: Write,
@@ -21,8 +21,14 @@ struct Parts {
     turn: Turn,
 }
 
+/// A claim that has been sent.
+pub(crate) enum Sent {
+    Settled(Claimed),
+    Pending(Claim),
+}
+
 /// How a claim came out.
-pub(super) enum Claimed {
+pub(crate) enum Claimed {
     Won {
         turn: Turn,
         record: Record,
@@ -53,14 +59,32 @@ impl Claim {
     ) -> Claim {
         let (expires, error) = slot.shared.expiry_from(now, None);
         // A fresh owner for each claim: to it the record of an earlier one is somebody else's, like any.
-        let record =
-            Record { owner: slot.shared.new_owner(), expires, fence, lock: slot.key.lock().clone(), extra };
+        let record = Record {
+            owner: slot.shared.new_owner(now),
+            expires,
+            fence,
+            lock: slot.key.lock().clone(),
+            extra,
+        };
         let write = Write::new(slot.clone(), now, expected, record, error);
         Claim(scopeguard::guard(Parts { write, turn }, Parts::settle_in_background))
     }
 
+    /// Sends it; it is settled at once where the store is in memory.
+    pub(super) fn send(mut self) -> Sent {
+        match self.0.write.send() {
+            Some(answer) => Sent::Settled(self.settled(answer)),
+            None => Sent::Pending(self),
+        }
+    }
+
     pub(super) async fn settle(mut self, effort: Effort, failed: impl Fn(&BackendError)) -> Claimed {
-        let outcome = match self.0.write.settle(effort, failed).await {
+        let answer = self.0.write.settle(effort, failed).await;
+        self.settled(answer)
+    }
+
+    fn settled(self, answer: Result<Outcome, BackendError>) -> Claimed {
+        let outcome = match answer {
             Ok(outcome) => outcome,
             Err(error) => return Claimed::Unsettled { claim: self, error },
         };
@@ -101,7 +125,7 @@ impl Parts {
                 lock = &*slot.name,
                 "the caller went away while the lease was being granted: giving it back"
             );
-            Release::new(slot.clone(), world.now(), write.into_record(), token, turn).settle().await;
+            Release::of_claim(slot.clone(), world.now(), write.into_record(), token, turn).settle().await;
         }
     }
 }

@@ -4,9 +4,11 @@
 //! that ends before its first heartbeat costs no task, and a hung heartbeat delays no other hold's.
 
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -15,7 +17,7 @@ use super::hold::Hold;
 use super::race::{Race, race};
 use super::step;
 use super::write::{Effort, Outcome, Write};
-use crate::backend::{BackendError, Record};
+use crate::backend::{BackendError, ErrorKind, Record};
 use crate::clock::Moment;
 use crate::world;
 
@@ -50,9 +52,9 @@ impl Heartbeats {
     pub(super) fn enrol(&self, hold: &Arc<Hold>, known: Moment) {
         let shared = &hold.slot.shared;
         let mut book = self.book();
-        book.beating.remove(&hold.number);
         // Asked under the lock: a hold is ended first and struck off after, so it cannot slip in between.
         let Some(deadline) = hold.deadline().filter(|_| !book.closed) else { return };
+        book.beating.remove(&hold.number);
         let due = step::beat_due(deadline, known, &shared.policy);
         hold.state().due = Some(due);
         book.due.insert((due, hold.number), hold.clone());
@@ -177,54 +179,48 @@ impl Beat {
         let heartbeats = &self.hold.slot.shared.heartbeats;
         match confirmed {
             Some(known) => heartbeats.enrol(&self.hold, known),
-            None => heartbeats.strike(&self.hold),
+            None if self.hold.is_lost() => heartbeats.strike(&self.hold),
+            // Given back: its release strikes it off.
+            None => {}
         }
     }
 
     /// When the hold was confirmed; `None` when it is over.
     async fn confirm(&self) -> Option<Moment> {
         let Beat { hold, .. } = self;
-        let shared = &hold.slot.shared;
-        let mut write = next_write(hold).await;
+        let policy = &hold.slot.shared.policy;
         loop {
             // A holder past its deadline never renews: it has lost. The look at the clock says so to all.
             hold.standing();
             let deadline = hold.deadline()?;
-            let settled = write.settle_strictly(Effort::quick(deadline), |error| self.failed(error));
-            let settled = match race(pin!(hold.over.notified()), pin!(settled)).await {
-                Race::First(()) => return None,
-                Race::Second(settled) => settled,
-            };
-            match settled {
+            let Some(mut write) = self.until_over(deadline, self.next_write()).await? else { continue };
+            // One try for each body, and the next is dated anew: a body that landed only after many tries would be
+            // almost used up. A copy that was thought lost and landed is found by the refusal of the next.
+            let once = Effort::few(deadline, 1);
+            match self.until_over(deadline, write.settle(once, |error| self.failed(error))).await? {
                 Some(Ok(Outcome::Landed { token, confirmed })) => {
                     {
                         let mut state = hold.state();
-                        state.record = write.record().clone();
+                        state.record = write.into_record();
                         state.token = token;
                         state.last_error = None;
                     }
-                    if let Some(until) = step::deadline(&confirmed, &shared.policy) {
+                    if let Some(until) = step::deadline(&confirmed, policy) {
                         return hold.extend(until).then_some(confirmed.known);
                     }
                     // A write whose validity nobody can tell confirms nothing.
-                    self.pause(deadline).await?;
-                    write = next_write(hold).await;
+                    self.pause(deadline, policy.pace).await?;
                 }
                 // An older heartbeat stands in the record: go on from there.
-                Some(Ok(Outcome::Earlier(stored))) => {
-                    hold.state().token = stored.token;
-                    write = next_write(hold).await;
-                }
+                Some(Ok(Outcome::Earlier(stored))) => hold.state().token = stored.token,
                 Some(Ok(Outcome::Others(stored))) => {
                     hold.lose(step::loss_of(stored.map(|stored| stored.record), &write.record().owner));
                     return None;
                 }
                 // Errors alone are not loss: only the deadline is.
-                Some(Err(_)) => {
-                    self.pause(deadline).await?;
-                    if !write.may_land() {
-                        write = next_write(hold).await;
-                    }
+                Some(Err(error)) => {
+                    let is_quick = matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::UnknownOutcome);
+                    self.pause(deadline, if is_quick { policy.retry } else { policy.pace }).await?;
                 }
                 // The deadline has passed over a request under way.
                 None => {}
@@ -232,19 +228,44 @@ impl Beat {
         }
     }
 
-    /// Waits before another try, at most until `deadline`; `None` when the hold is over.
-    async fn pause(&self, deadline: Moment) -> Option<()> {
-        let Shared { world, policy, .. } = &*self.hold.slot.shared;
-        let again = world.now().plus(world::jittered(&**world, policy.pace)).min(deadline);
-        match race(pin!(self.hold.over.notified()), pin!(world.sleep_until(again))).await {
+    /// `work`, until the deadline (`Some(None)`) or the end of the hold (`None`).
+    async fn until_over<F: Future>(&self, deadline: Moment, work: F) -> Option<Option<F::Output>> {
+        let world = &self.hold.slot.shared.world;
+        let in_time = async {
+            match race(pin!(work), pin!(world.sleep_until(deadline))).await {
+                Race::First(output) => Some(output),
+                Race::Second(()) => None,
+            }
+        };
+        match race(pin!(self.hold.over.notified()), pin!(in_time)).await {
             Race::First(()) => None,
-            Race::Second(()) => Some(()),
+            Race::Second(output) => Some(output),
         }
+    }
+
+    /// Waits about `mean` before another try, at most until `deadline`; `None` when the hold is over.
+    async fn pause(&self, deadline: Moment, mean: Duration) -> Option<()> {
+        let world = &self.hold.slot.shared.world;
+        let pause = world.sleep_until(world.now().plus(world::jittered(&**world, mean)));
+        self.until_over(deadline, pause).await.map(drop)
     }
 
     fn failed(&self, error: &BackendError) {
         tracing::warn!(lock = &*self.hold.slot.name, %error, "heartbeat failed; trying on until the deadline");
         self.hold.state().last_error = Some(error.clone());
+    }
+
+    async fn next_write(&self) -> Write {
+        let Hold { slot, .. } = &*self.hold;
+        let Shared { world, store_clock, policy, .. } = &*slot.shared;
+        if !store_clock.can_date(world.now(), policy) {
+            // Failing that, the old estimate serves, and what it may be off comes out of the lease.
+            let _ = slot.shared.calibrate().await;
+        }
+        let (record, token) = self.hold.version();
+        let now = world.now();
+        let (expires, error) = slot.shared.expiry_from(now, Some(record.expires));
+        Write::new(slot.clone(), now, Some(token), Record { expires, ..record }, error)
     }
 }
 
@@ -256,17 +277,4 @@ impl Drop for Beat {
             heartbeats.enrol(&self.hold, world.now());
         }
     }
-}
-
-async fn next_write(hold: &Hold) -> Write {
-    let shared = &hold.slot.shared;
-    if !shared.store_clock.can_date(shared.world.now(), &shared.policy) {
-        // Failing that, the old estimate serves, and what it may be off comes out of the lease.
-        let _ = shared.calibrate().await;
-    }
-    let (record, token) = hold.version();
-    let now = shared.world.now();
-    let (expires, error) = shared.expiry_from(now, Some(record.expires));
-    let record = Record { expires, ..record };
-    Write::new(hold.slot.clone(), now, Some(token), record, error)
 }

@@ -128,6 +128,10 @@ impl Hold {
         standing
     }
 
+    pub(super) fn is_lost(&self) -> bool {
+        self.standing() == Standing::Lost
+    }
+
     pub(crate) fn is_live(&self) -> bool {
         self.standing() == Standing::Live
     }
@@ -194,11 +198,14 @@ impl Hold {
         }
     }
 
-    /// Ends the hold at `now` by its holder's will. After this it sends no heartbeat, and its context is over.
+    /// Ends the hold at `now` by its holder's will. After this it sends no heartbeat, and its context is over. It stays
+    /// on the book until its release has been settled.
     fn end(&self, now: Moment) -> Result<(), Lost> {
         let standing = self.deadline.end(now);
         let ending = if standing == Standing::Lost { Err(self.told_lost(None)) } else { Ok(()) };
-        self.slot.shared.heartbeats.strike(self);
+        if standing == Standing::Lost {
+            self.slot.shared.heartbeats.strike(self);
+        }
         self.cancel();
         ending
     }
@@ -261,8 +268,9 @@ impl Tenure {
     /// # Cancel safety
     /// The release goes on in the background.
     pub(crate) async fn finish(self) -> Result<(), Lost> {
-        let release = ScopeGuard::into_inner(self.0).end()?;
-        release.settle().await;
+        if let Some(release) = ScopeGuard::into_inner(self.0).end()?.send() {
+            release.settle().await;
+        }
         Ok(())
     }
 }
@@ -273,7 +281,6 @@ impl Parts {
         let Parts { hold, turn } = self;
         let now = hold.slot.shared.world.now();
         hold.end(now)?;
-        let (record, token) = hold.version();
-        Ok(Release::new(hold.slot.clone(), now, record, token, turn))
+        Ok(Release::of_hold(hold, now, turn))
     }
 }

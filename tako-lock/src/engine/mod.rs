@@ -47,6 +47,7 @@ mod shutdown;
 mod step;
 mod store;
 mod store_time;
+mod visit;
 mod write;
 
 use std::collections::BTreeMap;
@@ -57,7 +58,6 @@ use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
 pub use self::builder::EngineBuilder;
-pub(crate) use self::campaign::Mode;
 use self::heartbeat::Heartbeats;
 pub(crate) use self::hold::{Hold, Tenure};
 pub(crate) use self::queue::Slot;
@@ -66,7 +66,9 @@ use self::shutdown::Closing;
 pub use self::shutdown::{LeftToLapse, Shutdown};
 use self::store::Store;
 use self::store_time::StoreClock;
+pub(crate) use self::visit::{Begun, Mode};
 use crate::backend::{Fence, MemoryLease, Owner, StoreTime};
+use crate::clock::Moment;
 use crate::error::{ConfigError, LockError};
 use crate::name::Namespace;
 use crate::policy::Policy;
@@ -263,13 +265,14 @@ impl Shared {
         Ok(Some(Holder { owner: record.owner, fence: record.fence, expires: record.expires, is_expired }))
     }
 
-    /// An owner that no other acquisition has, in this process or any other.
-    fn new_owner(&self) -> Owner {
+    /// An owner that no other acquisition has, in this process or any other. Two processes that were one when their
+    /// random numbers were drawn, by a fork or a snapshot, do not share the instant to the nanosecond.
+    fn new_owner(&self, now: Moment) -> Owner {
         let mut text = [0_u8; builder::MAX_LABEL + 33];
         let label = self.label.len();
         text[..label].copy_from_slice(self.label.as_bytes());
         text[label] = b'#';
-        let id = self.world.random().to_be_bytes();
+        let id = (self.world.random() ^ u128::from(now.as_nanos())).to_be_bytes();
         for (pair, byte) in text[label + 1..].chunks_exact_mut(2).zip(id) {
             const DIGITS: &[u8; 16] = b"0123456789abcdef";
             pair[0] = DIGITS[usize::from(byte >> 4)];

@@ -75,7 +75,7 @@ impl Slot {
 }
 
 /// The right to talk to the store about one lock. A shutdown waits for it to be dropped.
-pub(super) struct Turn {
+pub(crate) struct Turn {
     pub(super) notes: OwnedMutexGuard<Notes>,
     _busy: TaskTrackerToken,
 }

@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use scopeguard::ScopeGuard;
 
-use super::Shared;
+use super::hold::Hold;
 use super::queue::{Slot, Turn};
 use super::write::{Effort, Outcome, Write};
+use super::{LeftToLapse, Shared};
 use crate::backend::{BackendError, Record, StoreTime, Stored, Token};
 use crate::clock::Moment;
 use crate::world::BoxFuture;
@@ -21,17 +23,55 @@ pub(super) struct Release(ScopeGuard<Parts, fn(Parts)>);
 struct Parts {
     write: Write,
     until: Moment,
+    /// On the engine's book until this is settled.
+    hold: Option<Arc<Hold>>,
     /// Kept until the record is free: the next in the local queue is woken then.
     turn: Turn,
 }
 
 impl Release {
-    /// Gives back, from `now` on, what stands in the store as `record`, at version `token`.
-    pub(super) fn new(slot: Arc<Slot>, now: Moment, record: Record, token: Token, turn: Turn) -> Release {
+    /// Gives back, from `now` on, the lease of a hold that has ended.
+    pub(super) fn of_hold(hold: Arc<Hold>, now: Moment, turn: Turn) -> Release {
+        let (record, token) = hold.version();
+        let slot = hold.slot.clone();
+        Release::over(slot, Some(hold), now, record, token, turn)
+    }
+
+    /// Gives back, from `now` on, a lease that never became a hold: `record`, at version `token`.
+    pub(super) fn of_claim(
+        slot: Arc<Slot>,
+        now: Moment,
+        record: Record,
+        token: Token,
+        turn: Turn,
+    ) -> Release {
+        Release::over(slot, None, now, record, token, turn)
+    }
+
+    fn over(
+        slot: Arc<Slot>,
+        hold: Option<Arc<Hold>>,
+        now: Moment,
+        record: Record,
+        token: Token,
+        turn: Turn,
+    ) -> Release {
         let until = now.plus(slot.shared.policy.release);
         let free = Record { expires: StoreTime::RELEASED, ..record };
         let write = Write::new(slot, now, Some(token), free, None);
-        Release(scopeguard::guard(Parts { write, until, turn }, Parts::settle_in_background))
+        Release(scopeguard::guard(Parts { write, until, hold, turn }, Parts::settle_in_background))
+    }
+
+    /// Sends it; `None` when it was settled at once, as where the store is in memory.
+    pub(super) fn send(mut self) -> Option<Release> {
+        match self.0.write.send() {
+            Some(Ok(Outcome::Landed { token, .. })) => {
+                ScopeGuard::into_inner(self.0).released(token);
+                None
+            }
+            // Settling it sends it once more, which an outcome of any other kind takes.
+            _ => Some(self),
+        }
     }
 
     /// Ends when the record is free, when it turned out to be somebody else's, or when the budget is used up.
@@ -53,32 +93,47 @@ impl Parts {
         let failed = |error: &BackendError| tracing::debug!(lock, %error, "release failed; trying again");
         loop {
             match self.write.settle_strictly(Effort::quick(self.until), failed).await {
-                Some(Ok(Outcome::Landed { token, .. })) => {
-                    let record = self.write.record().clone();
-                    tracing::debug!(lock, fence = record.fence.get(), "lease released");
-                    self.turn.notes.free = Some(Stored { record, token });
-                    break;
-                }
+                Some(Ok(Outcome::Landed { token, .. })) => return self.released(token),
                 // A heartbeat that was in flight landed after all: once more, over that.
                 Some(Ok(Outcome::Earlier(stored))) => self.write.retarget(stored.token),
                 Some(Ok(Outcome::Others(_))) => {
                     tracing::debug!(lock, "lease already gone when it was to be released: nothing touched");
-                    break;
+                    return self.over();
                 }
-                Some(Err(error)) => break self.left_to_lapse(&error.to_string()),
-                None => break self.left_to_lapse("no answer within the time that a release may take"),
+                Some(Err(error)) => return self.left_to_lapse(&error.to_string()),
+                None => return self.left_to_lapse("no answer within the time that a release may take"),
             }
         }
+    }
+
+    fn released(&mut self, token: Token) {
+        let record = self.write.record().clone();
+        let slot = self.write.slot();
+        tracing::debug!(lock = &*slot.name, fence = record.fence.get(), "lease released");
+        self.turn.notes.free = Some(Stored { record, token });
+        self.over();
+    }
+
+    /// The lease is nobody's any more, as far as this process goes.
+    fn over(&self) {
+        let slot = self.write.slot();
         slot.sight().holder = None;
+        if let Some(hold) = &self.hold {
+            slot.shared.heartbeats.strike(hold);
+        }
     }
 
     fn left_to_lapse(&self, error: &str) {
+        let (slot, fence) = (self.write.slot(), self.write.record().fence);
         tracing::warn!(
-            lock = &*self.write.slot().name,
-            fence = self.write.record().fence.get(),
+            lock = &*slot.name,
+            fence = fence.get(),
             error,
             "lease left to lapse: its release could not be written; others get in once it has expired"
         );
+        let held_for = self.hold.as_ref().map_or(Duration::ZERO, |hold| hold.held_for());
+        slot.shared.closing.note(LeftToLapse { lock: slot.name.clone(), fence, held_for });
+        self.over();
     }
 }
 

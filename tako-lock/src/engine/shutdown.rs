@@ -2,7 +2,7 @@
 //! while their heartbeats go on, and each lease is given back only when its code has ended.
 
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,21 @@ use crate::error::{ConfigError, LockError};
 pub(super) struct Closing {
     pub(super) token: CancellationToken,
     since: OnceLock<Moment>,
+    /// Leases that could not be given back since it began.
+    left: Mutex<Vec<LeftToLapse>>,
+}
+
+impl Closing {
+    /// Takes note of a lease that could not be given back; outside of a shutdown that is the log's affair alone.
+    pub(super) fn note(&self, left: LeftToLapse) {
+        if self.since.get().is_some() {
+            self.left().push(left);
+        }
+    }
+
+    fn left(&self) -> MutexGuard<'_, Vec<LeftToLapse>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What a shutdown came to.
@@ -30,8 +45,9 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// The leases whose code had not ended when the grace was over. They are not kept up any more and not given
-    /// back: each lapses at its expiry, so that nobody else starts while that code may still act.
+    /// The leases that were not given back when the grace was over: their code had not ended, or their release could
+    /// not be written. They are not kept up any more. What ends in time after all is still given back; the others lapse
+    /// at their expiry, so that nobody else starts while that code may still act.
     pub fn left_to_lapse(&self) -> &[LeftToLapse] {
         &self.left
     }
@@ -42,12 +58,12 @@ impl Shutdown {
     }
 }
 
-/// A lease whose code had not ended in time.
+/// A lease that was not given back in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftToLapse {
-    lock: Arc<str>,
-    fence: Fence,
-    held_for: Duration,
+    pub(super) lock: Arc<str>,
+    pub(super) fence: Fence,
+    pub(super) held_for: Duration,
 }
 
 impl LeftToLapse {
@@ -72,7 +88,7 @@ impl Slot {
     /// The engine hands out no leases, or not here.
     pub(super) fn admit(&self) -> Result<(), LockError> {
         let Shared { closing, world, .. } = &*self.shared;
-        if closing.token.is_cancelled() {
+        if closing.since.get().is_some() {
             return Err(self.shutting_down());
         }
         if !world.is_reachable() {
@@ -103,12 +119,11 @@ impl Shared {
             hold.drain();
         }
         self.busy.close();
-        let left = match race(pin!(self.busy.wait()), pin!(self.world.sleep_until(now.plus(grace)))).await {
-            Race::First(()) => Vec::new(),
-            Race::Second(()) => self.heartbeats.close().iter().map(|hold| left_to_lapse(hold)).collect(),
-        };
-        if self.busy.is_empty() {
-            self.world.stop();
+        let drained = race(pin!(self.busy.wait()), pin!(self.world.sleep_until(now.plus(grace)))).await;
+        let mut left = self.closing.left().clone();
+        match drained {
+            Race::First(()) => self.world.stop(),
+            Race::Second(()) => left.extend(self.heartbeats.close().iter().map(|hold| left_to_lapse(hold))),
         }
         Shutdown { left }
     }
@@ -120,7 +135,7 @@ fn left_to_lapse(hold: &Hold) -> LeftToLapse {
         lock = &*left.lock,
         fence = left.fence.get(),
         held_for = ?left.held_for,
-        "lease left to lapse: its code had not ended when the shutdown's grace was over"
+        "lease left to lapse: it had not been given back when the shutdown's grace was over"
     );
     left
 }

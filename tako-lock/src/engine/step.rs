@@ -136,7 +136,7 @@ pub(super) fn after_refusal(ours: &Record, stored: Option<Stored>) -> Refusal {
 }
 
 /// One confirmed write of a lease, as its validity is reckoned.
-pub(super) struct Confirmed {
+pub(crate) struct Confirmed {
     /// Before the first send of this very body.
     pub(super) first_sent: Moment,
     /// When its outcome was known.

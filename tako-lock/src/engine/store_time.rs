@@ -44,9 +44,7 @@ struct Sample {
 impl Sample {
     fn reading(&self, now: Moment) -> Reading {
         let age = now.since(self.taken);
-        // In whole numbers: this stands in the path of every acquisition.
-        let drift = age.as_nanos() / (100 / u128::from(Policy::DRIFT_PERCENT));
-        let drift = Duration::from_nanos(u64::try_from(drift).unwrap_or(u64::MAX));
+        let drift = age / (100 / Policy::DRIFT_PERCENT);
         Reading { time: self.time.plus(age), error: self.error.saturating_add(drift) }
     }
 }
@@ -55,7 +53,7 @@ impl Sample {
 #[derive(Default)]
 pub(super) struct StoreClock {
     sample: Mutex<Option<Sample>>,
-    /// The store has answered a write without dating it.
+    /// The last write was confirmed without a date.
     is_undated: AtomicBool,
     /// Taken for the length of one probe; keeps when the last one ended, and how.
     probe: tokio::sync::Mutex<Option<(Moment, Result<(), BackendError>)>>,
@@ -69,6 +67,7 @@ impl StoreClock {
 
     /// Learns from a request that left at `sent`, was answered at `received`, and was dated `at` by the store.
     pub(super) fn learn(&self, sent: Moment, received: Moment, at: StoreTime) {
+        self.is_undated.store(false, Ordering::Relaxed);
         let error = received.since(sent) / 2;
         let fresh = Sample { taken: sent.plus(error), time: at, error };
         let mut sample = self.sample();
@@ -83,7 +82,7 @@ impl StoreClock {
     }
 
     /// Whether a record may be dated by this clock as it is. A store that dates its writes tells the holder itself
-    /// how long each is good for; where it does not, all that the estimate may be off comes out of the lease.
+    /// how long each is good for; where no date comes back, all that the estimate may be off comes out of the lease.
     pub(super) fn can_date(&self, now: Moment, policy: &Policy) -> bool {
         let sample = self.sample();
         sample.as_ref().is_some_and(|sample| {
@@ -91,7 +90,7 @@ impl StoreClock {
         })
     }
 
-    /// Learns that the store does not date its writes.
+    /// Learns that a write was confirmed without a date: by a store that gives none, or by a look at the record.
     pub(super) fn learn_undated(&self) {
         self.is_undated.store(true, Ordering::Relaxed);
     }

@@ -129,12 +129,12 @@ impl Write {
     ) -> Result<Outcome, BackendError> {
         let mut tries = 0;
         loop {
-            let failure = match self.advance().await {
-                Ok(Some(outcome)) => {
-                    self.in_doubt = false;
-                    return Ok(outcome);
-                }
-                Ok(None) => continue,
+            let answer = match self.send() {
+                Some(answer) => answer,
+                None => self.receive().await,
+            };
+            let failure = match answer {
+                Ok(outcome) => return Ok(outcome),
                 Err(failure) => failure,
             };
             failed(&failure);
@@ -165,46 +165,61 @@ impl Write {
         }
     }
 
-    /// One step: sends the swap, or awaits it, or awaits the load that explains a refusal. `None`: there is a next.
-    async fn advance(&mut self) -> Result<Option<Outcome>, BackendError> {
-        match &mut self.in_flight {
-            Some(InFlight::Swap(request)) => {
-                let answer = request.await;
-                self.in_flight = None;
-                self.swapped(answer)
-            }
-            Some(InFlight::Load(request)) => {
-                let answer = request.await;
-                // A failed load is asked again by way of the swap, which settles as much.
-                self.in_flight = None;
-                self.loaded(answer).map(Some)
-            }
-            None => {
-                let shared = &*self.slot.shared;
-                self.last_sent = Some(if self.last_sent.is_none() { self.made } else { shared.world.now() });
-                match shared.store.swap(&self.slot.key, self.expected.as_ref(), &self.record) {
-                    Reply::Now(answer) => self.swapped(answer),
-                    Reply::Later(request) => {
-                        self.in_flight = Some(InFlight::Swap(request));
-                        Ok(None)
-                    }
-                }
+    /// Sends the swap, unless a request is under way. The outcome is there at once where the store is in memory; `None`:
+    /// [`receive`](Write::receive) brings it.
+    pub(super) fn send(&mut self) -> Option<Result<Outcome, BackendError>> {
+        if self.in_flight.is_some() {
+            return None;
+        }
+        let shared = &*self.slot.shared;
+        self.last_sent = Some(if self.last_sent.is_none() { self.made } else { shared.world.now() });
+        match shared.store.swap(&self.slot.key, self.expected.as_ref(), &self.record) {
+            Reply::Now(answer) => self.swapped(answer),
+            Reply::Later(request) => {
+                self.in_flight = Some(InFlight::Swap(request));
+                None
             }
         }
     }
 
-    fn swapped(&mut self, answer: Answer<Swap>) -> Result<Option<Outcome>, BackendError> {
+    /// Awaits the request under way, and after a refusal the load that explains it.
+    async fn receive(&mut self) -> Result<Outcome, BackendError> {
+        loop {
+            let outcome = match &mut self.in_flight {
+                Some(InFlight::Swap(request)) => {
+                    let answer = request.await;
+                    self.in_flight = None;
+                    self.swapped(answer)
+                }
+                Some(InFlight::Load(request)) => {
+                    let answer = request.await;
+                    // A failed load is asked again by way of the swap, which settles as much.
+                    self.in_flight = None;
+                    Some(self.loaded(answer))
+                }
+                None => self.send(),
+            };
+            if let Some(outcome) = outcome {
+                return outcome;
+            }
+        }
+    }
+
+    fn swapped(&mut self, answer: Answer<Swap>) -> Option<Result<Outcome, BackendError>> {
         match answer {
-            Ok(Swap::Applied { token, at }) => Ok(Some(self.applied(token, at))),
+            Ok(Swap::Applied { token, at }) => {
+                self.in_doubt = false;
+                Some(Ok(self.applied(token, at)))
+            }
             Ok(Swap::Refused) => {
                 // Refused after it was applied is what a client library's own retry makes of a lost answer: only the
                 // record tells.
                 self.in_doubt = true;
                 match self.slot.shared.store.load(&self.slot.key) {
-                    Reply::Now(answer) => self.loaded(answer).map(Some),
+                    Reply::Now(answer) => Some(self.loaded(answer)),
                     Reply::Later(request) => {
                         self.in_flight = Some(InFlight::Load(request));
-                        Ok(None)
+                        None
                     }
                 }
             }
@@ -213,14 +228,17 @@ impl Write {
                     failure.kind(),
                     ErrorKind::Throttled | ErrorKind::Denied | ErrorKind::Misconfigured
                 );
-                Err(failure)
+                Some(Err(failure))
             }
         }
     }
 
-    fn loaded(&self, answer: Answer<Option<Stored>>) -> Result<Outcome, BackendError> {
-        Ok(match step::after_refusal(&self.record, answer?) {
+    fn loaded(&mut self, answer: Answer<Option<Stored>>) -> Result<Outcome, BackendError> {
+        let stored = answer?;
+        self.in_doubt = false;
+        Ok(match step::after_refusal(&self.record, stored) {
             Refusal::Ours(token) => {
+                self.slot.shared.store_clock.learn_undated();
                 Outcome::Landed { token, confirmed: self.confirmed(self.slot.shared.world.now(), None) }
             }
             Refusal::Earlier(stored) => Outcome::Earlier(stored),
@@ -230,8 +248,12 @@ impl Write {
 
     fn applied(&self, token: Token, at: Option<StoreTime>) -> Outcome {
         let Shared { world, store_clock, .. } = &*self.slot.shared;
-        let known = world.now();
         let sent = self.last_sent.unwrap_or(self.made);
+        if self.record.is_released() {
+            // How long a free record is good for is nobody's question.
+            return Outcome::Landed { token, confirmed: self.confirmed(sent, None) };
+        }
+        let known = world.now();
         match at {
             Some(at) => store_clock.learn(sent, known, at),
             None => store_clock.learn_undated(),
