@@ -4,6 +4,7 @@
 
 mod ambiguity;
 mod backends;
+mod blocking;
 mod clocks;
 mod context;
 mod endings;
