@@ -2,6 +2,11 @@
 //!
 //! tests/README.md lists which scenario of the public record each of them stands for.
 
+#![allow(
+    clippy::unchecked_time_subtraction,
+    reason = "spans of a test's own making; one below zero is a failed test"
+)]
+
 mod ambiguity;
 mod backends;
 mod blocking;
@@ -9,6 +14,7 @@ mod clocks;
 mod context;
 mod endings;
 mod exclusion;
+mod in_place;
 mod local;
 mod loss;
 mod records;

@@ -200,9 +200,9 @@ async fn hung_heartbeats_end_the_hold_before_anybody_else_starts() {
         let lost = first.await.unwrap();
         assert!(matches!(lost, Err(LockError::Lost(_))), "I4: P1 was told ({fault:?}): {lost:?}");
         let owner = table.history_of("P1")[0].record.owner.clone();
-        let last = table.last_write_of(&owner).unwrap();
+        let landed = table.last_write_of(&owner).unwrap();
         assert!(
-            last < witness.last_start("P2"),
+            landed < witness.last_start("P2"),
             "I9: nothing of P1 was applied after P2 started ({fault:?})"
         );
     }
