@@ -1,10 +1,10 @@
 //! Work that blocks its runtime, in real time, under a policy that is shortened for it.
 
 use tako::simulation::Policy;
-use tako::{Engine, LockError};
+use tako::{Ctx, Engine, LockError};
 use tako_lock_tests::faulty::Verb;
 use tako_lock_tests::table::{Process, Table};
-use tako_lock_tests::{LOCK, millis};
+use tako_lock_tests::{LOCK, OTHER_LOCK, millis};
 use tokio::runtime::{Builder, Runtime};
 
 const SHORT: Policy = Policy {
@@ -81,4 +81,31 @@ fn a_lease_outlives_neither_its_callers_future_nor_its_runtime() {
     let shutdown = runtime().block_on(p1.engine.shutdown(SHORT.release));
     assert!(shutdown.is_clean(), "the release was finished: {shutdown:?}");
     assert!(table.is_free(), "I7: given back, wherever the caller has gone");
+}
+
+#[test]
+fn a_hold_survives_the_end_of_the_runtime_that_its_heartbeats_ran_on() {
+    let table = runtime().block_on(async { Table::new() });
+    let p1 = process(&table, "P1", false);
+    let first = runtime();
+    let engine = p1.engine.clone();
+    // The first hold of the engine brings its heartbeats to this runtime.
+    first.spawn(async move {
+        OTHER_LOCK.run(&engine.ctx(), async |_| Ok::<(), LockError>(std::future::pending().await)).await
+    });
+    first.block_on(async { tokio::time::sleep(millis(20)).await });
+    let second = std::thread::spawn(move || {
+        let work = async |ctx: Ctx| {
+            let ends = std::time::Instant::now() + SHORT.ttl * 2;
+            while std::time::Instant::now() < ends {
+                tokio::time::sleep(millis(50)).await;
+                ctx.check()?;
+            }
+            Ok::<_, LockError>(())
+        };
+        runtime().block_on(LOCK.run(&p1.ctx(), work))
+    });
+    first.block_on(async { tokio::time::sleep(millis(100)).await });
+    first.shutdown_background();
+    second.join().expect("no panic").expect("I5: heartbeats go on from where the holder is");
 }

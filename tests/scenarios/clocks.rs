@@ -168,3 +168,16 @@ async fn a_slow_store_shortens_leases_but_robs_nobody() {
         task.await.unwrap().expect("I5: a store that takes 2.6 s for each answer is slow, not gone");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_hour_on_a_clock_that_drifts_costs_nobody_the_lock() {
+    for rate in [950, 1_000, 1_050] {
+        let table = Table::new();
+        let witness = Witness::new();
+        let p1 = Host::new(&table, Clocks { rate, ahead: 0 }, 4).process(&table, "P1");
+        p1.work(&witness, secs(1)).await.expect("a hold, and with it the store's time");
+        sleep(secs(3_600)).await;
+        let tried = p1.try_work(&witness, secs(40)).await.expect("no error");
+        assert!(tried.is_some(), "I6: a free lock is had at one attempt, at rate {rate}");
+    }
+}

@@ -233,3 +233,37 @@ async fn beats_go_on_during_the_grace_and_stop_after_it() {
     drop(holder.await);
     assert_eq!(p1.link.count(&[Verb::Beat]), beats, "and none after the grace");
 }
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: 8, the second shutdown forgets what the first has left"]
+async fn a_shutdown_after_the_grace_of_another_names_the_same() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    let (process, stay) = (p1.clone(), witness.clone());
+    let holder = tokio::spawn(async move {
+        LOCK.run(&process.ctx(), async |ctx| stay.work_deaf("P1", &ctx, secs(300)).await).await
+    });
+    sleep(secs(1)).await;
+    let first = p1.engine.shutdown(secs(2)).await;
+    let second = p1.engine.shutdown(secs(2)).await;
+    assert!(!first.is_clean() && !second.is_clean(), "its code has not ended: {first:?}, then {second:?}");
+    assert!(!table.is_free(), "the replay: the record still names it");
+    drop(holder.await);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: 9, a claim in doubt is not named by shutdown"]
+async fn a_claim_that_nobody_could_settle_is_not_called_clean() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    p1.link.on(claims(), Fault::LostReply);
+    let caller = p1.start(&witness, secs(1));
+    sleep(secs(1)).await;
+    let shutdown = p1.engine.shutdown(secs(10)).await;
+    assert!(!table.is_free(), "the replay: the claim stands in the record, and nobody could give it back");
+    assert!(
+        !shutdown.is_clean(),
+        "what keeps others waiting until it has expired is not clean: {shutdown:?}"
+    );
+    drop(caller.await);
+}
