@@ -11,6 +11,7 @@ use tako::backend::{
     BackendError, ErrorKind, Key, LeaseBackend, MemoryLease, Record, StoreTime, Stored, Swap, Token,
 };
 use tako::conformance::{self, PROPERTIES, Pace};
+use tako::prelude::*;
 use tako::{Engine, Fence, Lock, LockError};
 use tako_lock_tests::file::{FileLease, Scratch};
 use tako_lock_tests::limited::Limited;
@@ -249,7 +250,7 @@ async fn an_error_of_the_store_is_not_held_against_it_but_ends_the_suite() {
     assert_eq!(std::error::Error::source(&violation).unwrap().to_string(), "by the peer");
 }
 
-static IMPORT: Lock = Lock::__declare("import");
+static IMPORT: Lock = lock!("import");
 
 #[tokio::test]
 async fn engines_over_one_directory_exclude_each_other() {

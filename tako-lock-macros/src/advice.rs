@@ -188,7 +188,7 @@ impl Topic {
             }
             Topic::Place => {
                 "the place is made for you: `leases/run-<app>-<env>-<name>`; the app, the environment and the store \
-                 are the engine's: set `TAKO_APP`, `TAKO_ENV`, `TAKO_PROJECT`, or use `Engine::builder()`"
+                 are the engine's: set `TAKO_APP` and `TAKO_ENV`, or use `Engine::builder()`"
             }
             Topic::Holder => {
                 "each hold gets its own owner and fencing token: read them with `ctx.fence()` while your code runs, \

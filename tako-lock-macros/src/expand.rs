@@ -15,7 +15,7 @@ pub(crate) fn lock(krate: &TokenTree, name: &Literal) -> TokenStream {
             #krate::__private::inventory::submit! {
                 #krate::__private::declaration(#name, ::core::file!(), ::core::line!(), ::core::module_path!())
             }
-            const { #krate::__private::named(#name) }
+            #krate::__private::named(#name)
         }
     }
 }

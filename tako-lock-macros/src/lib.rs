@@ -50,7 +50,7 @@ fn bang(input: TokenStream) -> TokenStream {
     let mut faults = Faults::default();
     let name = validate::name(&call, &args::parse(trees.collect()), &mut faults);
     match name {
-        Some(name) if faults.is_empty() => expand::lock(&krate, &name),
+        Some(name) if faults.is_empty() => expand::lock(&krate, &name.token()),
         _ => expand::refused_lock(&faults),
     }
 }
@@ -60,9 +60,14 @@ fn attribute(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let krate = TokenTree::Ident(Ident::new("tako", Span::call_site()));
     let item = item::parse(item.into_iter().collect());
     let example = placement::example(&item);
-    let call = Call { caller: Caller::Attribute, example, span: Span::call_site() };
+    let mut call = Call { caller: Caller::Attribute, example, span: Span::call_site() };
     let mut faults = Faults::default();
     let name = validate::name(&call, &args::parse(arguments), &mut faults);
+    if let Some(name) = &name {
+        // From here on, messages that show the whole attribute show the user's own.
+        call.example = name.value();
+    }
+    let name = name.map(|name| name.token());
     match item {
         Item::Static(item) => {
             placement::static_item(&item, &mut faults);

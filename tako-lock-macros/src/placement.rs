@@ -65,7 +65,9 @@ pub(crate) fn function(
 ) -> TokenStream {
     let parameters = item.parameters();
     let named = faults.is_empty();
-    taken_twice(&item, name.as_ref(), &mut faults);
+    if name.is_some() {
+        taken_twice(call, &item, &mut faults);
+    }
     let body = match &item.body {
         Body::Block(body) => Some(body.clone()),
         Body::Missing => {
@@ -92,17 +94,12 @@ pub(crate) fn function(
     }
 }
 
-fn taken_twice(item: &Function, name: Option<&Literal>, faults: &mut Faults) {
-    let Some(name) =
-        name.and_then(|name| syn::parse2::<LitStr>(TokenTree::Literal(name.clone()).into()).ok())
-    else {
-        return;
-    };
-    let name = name.value();
+fn taken_twice(call: &Call, item: &Function, faults: &mut Faults) {
+    let name = &call.example;
     let again = |attribute: &&Attribute| {
         let arguments = attribute.arguments.as_ref().filter(|_| attribute.is_lock());
         let text = arguments.and_then(|group| syn::parse2::<LitStr>(group.stream()).ok());
-        text.is_some_and(|text| text.value() == name)
+        text.is_some_and(|text| text.value() == *name)
     };
     for attribute in item.attributes.iter().filter(again) {
         let message =

@@ -1,6 +1,6 @@
 //! Judges the arguments of a call: one legal name, and nothing else.
 
-use proc_macro2::{Literal, Span, TokenTree};
+use proc_macro2::{Span, TokenTree};
 use syn::LitStr;
 
 use crate::args::{Argument, Shape};
@@ -42,7 +42,7 @@ impl Call {
 }
 
 /// The name's literal, when the arguments are one legal name; what is wrong goes to `faults`.
-pub(crate) fn name(call: &Call, arguments: &[Argument], faults: &mut Faults) -> Option<Literal> {
+pub(crate) fn name(call: &Call, arguments: &[Argument], faults: &mut Faults) -> Option<LitStr> {
     let (commas, arguments): (Vec<&Argument>, Vec<&Argument>) =
         arguments.iter().partition(|argument| matches!(argument.shape, Shape::Comma));
     let place = match &arguments[..] {
@@ -112,13 +112,12 @@ fn is_name(argument: &Argument) -> bool {
 
 /// Judges the argument in the name's place. Gives the literal when it is legal, and the name to repeat in further
 /// messages when there is one.
-fn one_name(call: &Call, argument: &Argument, faults: &mut Faults) -> (Option<Literal>, Option<String>) {
+fn one_name(call: &Call, argument: &Argument, faults: &mut Faults) -> (Option<LitStr>, Option<String>) {
     if let Shape::Text(text) = &argument.shape {
         let name = text.value();
         let Some(found) = fault(&name) else {
-            let mut literal = Literal::string(&name);
-            literal.set_span(text.span());
-            return (Some(literal), Some(name));
+            // Written plainly: a raw string equals a plain one.
+            return (Some(LitStr::new(&name, text.span())), Some(name));
         };
         let repaired = repair(&name);
         let message = match &repaired {

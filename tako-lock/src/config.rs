@@ -133,16 +133,16 @@ mod tests {
         settings(|name| table.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
     }
 
-    fn memory(app: &str, env: &str) -> Result<Settings, super::ConfigError> {
-        Ok(Settings::Memory { namespace: Namespace::new(app, env).unwrap() })
+    fn memory(app: &str, env: &str) -> Settings {
+        Settings::Memory { namespace: Namespace::new(app, env).unwrap() }
     }
 
     #[test]
     fn development_and_tests_are_in_memory() {
-        assert_eq!(with(&[]), memory("app", "dev"));
-        assert_eq!(with(&[("TAKO_ENV", "")]), memory("app", "dev"));
-        assert_eq!(with(&[("TAKO_ENV", "test"), ("TAKO_APP", "gallery")]), memory("gallery", "test"));
-        assert_eq!(with(&[("TAKO_ENV", "prod"), ("TAKO_LEASE", "memory")]), memory("app", "prod"));
+        assert_eq!(with(&[]), Ok(memory("app", "dev")));
+        assert_eq!(with(&[("TAKO_ENV", "")]), Ok(memory("app", "dev")));
+        assert_eq!(with(&[("TAKO_ENV", "test"), ("TAKO_APP", "gallery")]), Ok(memory("gallery", "test")));
+        assert_eq!(with(&[("TAKO_ENV", "prod"), ("TAKO_LEASE", "memory")]), Ok(memory("app", "prod")));
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
             assert!(error.contains("TAKO_ENV=dev"), "{error}");
             assert_eq!(
                 with(&[(cloud, "x"), ("TAKO_LEASE", "memory")]),
-                memory("app", "dev"),
+                Ok(memory("app", "dev")),
                 "a choice is a choice"
             );
         }

@@ -97,7 +97,7 @@ impl Ctx {
     pub fn cause(&self) -> Option<CancelCause> {
         self.scope.ending().map(|ending| match ending {
             Ending::Lost(_) => CancelCause::Lost,
-            Ending::Cancelled(cause) => cause,
+            Ending::Cancelled { cause, .. } => cause,
         })
     }
 

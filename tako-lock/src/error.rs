@@ -214,30 +214,44 @@ pub enum LossCause {
 /// The context ended before, or while, the work ran.
 #[derive(Debug, Clone)]
 pub struct Cancelled {
-    pub(crate) cause: CancelCause,
-    pub(crate) wait: Option<Wait>,
+    cause: CancelCause,
+    lock: Option<Arc<str>>,
+    wait: Option<Wait>,
 }
 
-/// What was being waited for when the context ended.
 #[derive(Debug, Clone)]
-pub(crate) struct Wait {
-    pub(crate) lock: Arc<str>,
-    pub(crate) waited: Duration,
-    pub(crate) held_by: Option<Owner>,
+struct Wait {
+    waited: Duration,
+    held_by: Option<Owner>,
 }
 
 impl Cancelled {
+    /// The work itself is told, under the innermost `lock` that it holds.
+    pub(crate) fn at_work(cause: CancelCause, lock: Option<Arc<str>>) -> Cancelled {
+        Cancelled { cause, lock, wait: None }
+    }
+
+    /// A caller is told that was waiting for `lock`.
+    pub(crate) fn waiting(
+        cause: CancelCause,
+        lock: Arc<str>,
+        waited: Duration,
+        held_by: Option<Owner>,
+    ) -> Cancelled {
+        Cancelled { cause, lock: Some(lock), wait: Some(Wait { waited, held_by }) }
+    }
+
     /// Why the context ended.
     pub fn cause(&self) -> CancelCause {
         self.cause
     }
 
-    /// The lock that was waited for; `None` when the work itself was told, by [`Ctx::check`](crate::Ctx::check).
+    /// The lock that was waited for, or that the work was running under; `None` outside of any.
     pub fn lock(&self) -> Option<&str> {
-        self.wait.as_ref().map(|wait| &*wait.lock)
+        self.lock.as_deref()
     }
 
-    /// How long it was waited for.
+    /// How long it was waited for; `None` when the work itself was told, by [`Ctx::check`](crate::Ctx::check).
     pub fn waited(&self) -> Option<Duration> {
         self.wait.as_ref().map(|wait| wait.waited)
     }
@@ -250,21 +264,19 @@ impl Cancelled {
 
 impl fmt::Display for Cancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(wait) = &self.wait else {
-            return write!(f, "the context has ended: {}", self.cause);
-        };
-        write!(
-            f,
-            "lock \"{}\" was not taken: {}, after waiting for {}",
-            wait.lock,
-            self.cause,
-            Span(wait.waited)
-        )?;
-        match &wait.held_by {
-            Some(owner) => write!(f, ", held by {owner} when last seen. ")?,
-            None => f.write_str(". ")?,
+        let Cancelled { cause, lock, wait } = self;
+        if let Some(lock) = lock {
+            write!(f, "lock \"{lock}\"")?;
         }
-        f.write_str("Nothing has run; wait longer, or use `try_run` to collapse into the work in progress")
+        let Some(Wait { waited, held_by }) = wait else {
+            let joint = if lock.is_some() { ": " } else { "" };
+            return write!(f, "{joint}{cause}. Stop the work and return");
+        };
+        write!(f, " was not taken: {cause}, after waiting for {}", Span(*waited))?;
+        if let Some(owner) = held_by {
+            write!(f, ", held by {owner} when last seen")?;
+        }
+        f.write_str(". Nothing has run; wait longer, or use `try_run` to collapse into the work in progress")
     }
 }
 
@@ -289,8 +301,8 @@ pub enum CancelCause {
 impl fmt::Display for CancelCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            CancelCause::Cancelled => "it was cancelled",
-            CancelCause::TimedOut => "its time limit has passed",
+            CancelCause::Cancelled => "the context was cancelled",
+            CancelCause::TimedOut => "the context's time limit has passed",
             CancelCause::Lost => "the lease was lost",
             CancelCause::Shutdown => "the engine is shutting down",
             CancelCause::Released => "the lease it stood for has been given back",

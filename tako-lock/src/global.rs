@@ -53,6 +53,22 @@ impl Engine {
         }
     }
 
+    /// The program's engine: the installed one, or on first use the one that the environment tells. For what needs it
+    /// by hand: [`shutdown`](Engine::shutdown), [`inspect`](Engine::inspect).
+    ///
+    /// # Errors
+    /// The environment does not add up. Everything that is wrong is told at once; a later call reads it again.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> Result<(), tako::ConfigError> {
+    /// let engine = tako::Engine::program()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn program() -> Result<Engine, ConfigError> {
+        Engine::of_program().cloned()
+    }
+
     pub(crate) fn of_program() -> Result<&'static Engine, ConfigError> {
         // A failure is not kept: the next use reads the environment again.
         let programs = PROGRAMS.get_or_try_init(|| {

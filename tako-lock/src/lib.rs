@@ -71,6 +71,7 @@
 #[path = "private.rs"]
 pub mod __private;
 pub mod backend;
+#[cfg_attr(not(feature = "simulation"), allow(unreachable_pub, reason = "public by way of `simulation`"))]
 mod clock;
 mod config;
 #[cfg(feature = "conformance")]
@@ -86,6 +87,7 @@ mod name_rules;
 pub mod policy;
 pub mod prelude;
 mod record;
+#[cfg_attr(not(feature = "simulation"), allow(unreachable_pub, reason = "public by way of `simulation`"))]
 mod world;
 
 // The public interface:
@@ -94,6 +96,8 @@ pub use crate::engine::{Engine, EngineBuilder, Holder, LeftToLapse, Shutdown};
 pub use crate::error::{CancelCause, Cancelled, ConfigError, LockError, LossCause, Lost};
 pub use crate::lock::{Declaration, Lock, declared};
 pub use crate::record::{Fence, Owner, StoreTime};
+#[doc = include_str!("docs/attribute.md")]
+#[doc(inline)]
 pub use tako_lock_macros::lock;
 
 /// The doors that a simulation of the engine needs. Outside of semver.

@@ -180,7 +180,7 @@ impl fmt::Debug for Lock {
 }
 
 /// One declaration of a lock, as [`declared`] lists it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[non_exhaustive]
 pub struct Declaration {
     /// The lock's name.
@@ -195,7 +195,8 @@ pub struct Declaration {
 
 inventory::collect!(Declaration);
 
-/// Every declaration of a lock in this program, in any of its crates, sorted by name, then by place.
+/// Every declaration of a lock in this program, in any of its crates and in its tests, sorted by name, then by place. A
+/// function under `#[tako::lock]` stands with its own line.
 ///
 /// # Examples
 /// ```

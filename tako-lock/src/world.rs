@@ -178,10 +178,12 @@ impl Drop for OwnThread {
     }
 }
 
-/// A pause around `mean`, between three and five quarters of it, so that no two processes fall into step.
-pub(crate) fn jittered(world: &dyn World, mean: Duration) -> Duration {
-    let share = u32::try_from(world.random() % 1_000_001).unwrap_or(0);
-    mean * 3 / 4 + (mean / 2).mul_f64(f64::from(share) / 1_000_000.0)
+impl dyn World {
+    /// A pause around `mean`, between three and five quarters of it, so that no two processes fall into step.
+    pub(crate) fn jittered(&self, mean: Duration) -> Duration {
+        let share = u32::try_from(self.random() % 1_000_001).unwrap_or(0);
+        mean * 3 / 4 + (mean / 2).mul_f64(f64::from(share) / 1_000_000.0)
+    }
 }
 
 /// Random bits for an id that no other process has drawn.

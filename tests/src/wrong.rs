@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tako::backend::{
-    BackendError, ErrorKind, Fence, Key, LeaseBackend, MemoryLease, Owner, Record, StoreTime, Stored, Swap,
-    Token,
+    BackendError, ErrorKind, Extra, Fence, Key, LeaseBackend, MemoryLease, Owner, Record, StoreTime, Stored,
+    Swap, Token,
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::yield_now;
@@ -149,7 +149,7 @@ impl Wrong {
                 kept.expires = StoreTime::from_millis(kept.expires.as_millis() / 1_000 * 1_000);
             }
             Fault::KeepsNoIdentity => kept.lock = key.lock().clone(),
-            Fault::ForgetsUnknownFields => kept.extra.clear(),
+            Fault::ForgetsUnknownFields => kept.extra = Extra::NONE,
             _ => {}
         }
         kept

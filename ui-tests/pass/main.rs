@@ -4,6 +4,7 @@
 mod attributes;
 mod declarations;
 mod error;
+mod holding;
 mod hygiene;
 mod signatures;
 mod traits;

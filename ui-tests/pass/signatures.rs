@@ -63,6 +63,17 @@ where
     Ok(items.iter().map(show).enumerate().collect())
 }
 
+/// The `>` of `->` closes nothing, and the `(` after it does not begin the arguments.
+#[tako::lock("arrow")]
+async fn arrow<F: Fn(u32) -> (u32, u32)>(
+    _ctx: Ctx,
+    pair: F,
+    last: fn() -> (u32, u32),
+) -> Result<u32, WorkError> {
+    let (a, b) = pair(last().1);
+    Ok(a + b)
+}
+
 #[tako::lock("borrows")]
 async fn borrows<'a>(_ctx: Ctx, longer: &'a str, shorter: &str) -> Result<&'a str, WorkError> {
     Ok(longer.strip_prefix(shorter).unwrap_or(longer))
@@ -162,7 +173,8 @@ async fn functions_do_what_they_did() -> Result<(), Box<dyn std::error::Error + 
     assert_eq!(early_return(ctx.clone(), "41").await?, 42);
     assert!(matches!(early_return(ctx.clone(), "x").await, Err(WorkError::Number(_))));
     assert_eq!(patterns(ctx.clone(), (1, 2), [3, 0, 0], 4).await?, 10);
-    assert_eq!(is_send(generic(ctx.clone(), &[1, 2], |item| item.to_string())).await?[&1], "2");
+    assert_eq!(is_send(generic(ctx.clone(), &[1, 2], ToString::to_string)).await?[&1], "2");
+    assert_eq!(arrow(ctx.clone(), |n| (n, n), || (0, 21)).await?, 42);
     assert_eq!(borrows(ctx.clone(), "longer", &String::from("lon")).await?, "ger");
     assert_eq!(impl_argument(ctx.clone(), [1, 2]).await?, 3);
     assert_eq!(impl_result(ctx.clone(), 3).await?.sum::<u32>(), 6);

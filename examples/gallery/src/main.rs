@@ -74,9 +74,8 @@ async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         .await
         .with_context(|| format!("`--port {port}` cannot be listened on"))?;
     let address = listener.local_addr()?;
-    // One process has this database to itself, so leases in its memory are enough. Where instances share a database,
-    // they share a store of leases too: build the engine over that one, and change nothing else.
-    let engine = Engine::memory();
+    // What the environment tells: leases in memory, unless TAKO_ENV names an environment that instances share.
+    let engine = Engine::program()?;
     let gallery = Arc::new(Gallery { engine, ledger, photos, pace: Duration::from_millis(pace) });
     let stop = serve::told_to_stop()?;
     println!("gallery at http://{address}");

@@ -4,7 +4,6 @@
 //! A claim that is on its way when the caller goes is settled in the background, and given back if it won.
 
 use std::pin::pin;
-use std::time::Duration;
 
 use super::Shared;
 use super::claim::{Claim, Claimed, Sent};
@@ -17,7 +16,6 @@ use super::write::Effort;
 use crate::backend::{BackendError, ErrorKind, Stored};
 use crate::clock::Moment;
 use crate::error::LockError;
-use crate::world;
 
 /// Looks at the store that one `try_run` has: the attempt, and one retry when the store fails.
 const TRIES: u32 = 2;
@@ -41,14 +39,13 @@ impl Visit<'_> {
     /// # Cancel safety
     /// Whatever was on its way is settled in the background: nothing stays held.
     pub(crate) async fn campaign(&self, lead: Option<Lead>) -> Result<Option<Tenure>, LockError> {
-        let Shared { world, .. } = &*self.slot.shared;
-        let (mut lead, mut now) = match lead {
-            Some(lead) => (lead, self.since),
-            None => {
-                self.tell_waiting();
-                let turn = self.unless_interrupted(pin!(self.slot.turn())).await?;
-                (Lead::Turn(turn), world.now())
-            }
+        let Shared { world, policy, .. } = &*self.slot.shared;
+        let (mut lead, mut now) = if let Some(lead) = lead {
+            (lead, self.since)
+        } else {
+            self.tell_waiting();
+            let turn = self.unless_interrupted(pin!(self.slot.turn())).await?;
+            (Lead::Turn(turn), world.now())
         };
         if let (Lead::Turn(turn), Mode::Wait) = (&lead, self.mode)
             && let Some(next_look) = turn.notes.next_look
@@ -69,7 +66,7 @@ impl Visit<'_> {
                     if !std::mem::replace(&mut is_told, true) {
                         self.tell_waiting();
                     }
-                    (turn, world::jittered(&**world, self.slot.shared.policy.poll))
+                    (turn, world.jittered(policy.poll))
                 }
                 Round::Failed(turn, error) => {
                     let since = self.trouble(&error);
@@ -77,7 +74,9 @@ impl Visit<'_> {
                     if gives_up || !error.kind().is_transient() {
                         return Err(self.failed(since, error));
                     }
-                    (turn, self.pause_after(error.kind()))
+                    let is_quick = self.mode == Mode::Try || error.kind() == ErrorKind::Throttled;
+                    let mean = if is_quick { policy.retry } else { policy.poll };
+                    (turn, self.slot.shared.pause_after(error.kind(), mean))
                 }
                 Round::GaveUp(error) => return Err(self.failed(self.trouble(&error), error)),
             };
@@ -85,15 +84,6 @@ impl Visit<'_> {
             turn.notes.next_look = Some(next_look);
             self.unless_interrupted(pin!(world.sleep_until(next_look))).await?;
             (lead, now) = (Lead::Turn(turn), world.now());
-        }
-    }
-
-    fn pause_after(&self, failure: ErrorKind) -> Duration {
-        let Shared { world, policy, .. } = &*self.slot.shared;
-        match (self.mode, failure) {
-            (_, ErrorKind::Throttled) => policy.pace + world::jittered(&**world, policy.retry),
-            (Mode::Try, _) => world::jittered(&**world, policy.retry),
-            (Mode::Wait, _) => world::jittered(&**world, policy.poll),
         }
     }
 

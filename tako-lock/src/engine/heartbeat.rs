@@ -8,18 +8,16 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::Shared;
 use super::hold::Hold;
 use super::race::{Race, race};
-use super::step;
+use super::step::{self, Confirmed};
 use super::write::{Effort, Outcome, Write};
-use crate::backend::{BackendError, ErrorKind, Record};
+use crate::backend::{BackendError, Record};
 use crate::clock::Moment;
-use crate::world;
 
 /// Every hold of an engine, in the order in which heartbeats are due.
 #[derive(Default)]
@@ -61,7 +59,7 @@ impl Heartbeats {
         match book.keeper {
             Some(wakes) if wakes <= due => {}
             Some(_) => self.earlier.notify_one(),
-            None => self.start_keeper(shared, book),
+            None => start_keeper(shared, book),
         }
     }
 
@@ -70,17 +68,8 @@ impl Heartbeats {
         if self.orphaned.swap(false, Ordering::AcqRel) {
             let book = self.book();
             if book.keeper.is_none() && !book.due.is_empty() {
-                self.start_keeper(shared, book);
+                start_keeper(shared, book);
             }
-        }
-    }
-
-    fn start_keeper(&self, shared: &Arc<Shared>, mut book: MutexGuard<'_, Book>) {
-        book.keeper = book.due.first_key_value().map(|((at, _), _)| *at);
-        drop(book);
-        let keeper = Keeper { shared: shared.clone(), is_done: false };
-        if shared.world.spawn(Box::pin(keeper.keep())).is_err() {
-            tracing::warn!("no runtime to send heartbeats on: what is held will lapse");
         }
     }
 
@@ -128,6 +117,16 @@ impl Heartbeats {
 
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Starts a keeper on the runtime at hand.
+fn start_keeper(shared: &Arc<Shared>, mut book: MutexGuard<'_, Book>) {
+    book.keeper = book.due.first_key_value().map(|((at, _), _)| *at);
+    drop(book);
+    let keeper = Keeper { shared: shared.clone(), is_done: false };
+    if shared.world.spawn(Box::pin(keeper.keep())).is_err() {
+        tracing::warn!("no runtime to send heartbeats on: what is held will lapse");
     }
 }
 
@@ -188,7 +187,8 @@ impl Beat {
     /// When the hold was confirmed; `None` when it is over.
     async fn confirm(&self) -> Option<Moment> {
         let Beat { hold, .. } = self;
-        let policy = &hold.slot.shared.policy;
+        let Shared { world, policy, .. } = &*hold.slot.shared;
+        let mut in_doubt: Vec<Confirmed> = Vec::new();
         loop {
             // A holder past its deadline never renews: it has lost. The look at the clock says so to all.
             hold.standing();
@@ -197,34 +197,41 @@ impl Beat {
             // One try for each body, and the next is dated anew: a body that landed only after many tries would be
             // almost used up. A copy that was thought lost and landed is found by the refusal of the next.
             let once = Effort::few(deadline, 1);
-            match self.until_over(deadline, write.settle(once, |error| self.failed(error))).await? {
+            let settled = self.until_over(deadline, write.settle(once, |error| self.failed(error))).await?;
+            let pause = match settled {
                 Some(Ok(Outcome::Landed { token, confirmed })) => {
-                    {
-                        let mut state = hold.state();
-                        state.record = write.into_record();
-                        state.token = token;
-                        state.last_error = None;
+                    hold.renewed(write.into_record(), token);
+                    match step::deadline(&confirmed, policy) {
+                        Some(until) => return hold.extend(until).then_some(confirmed.known),
+                        // A write whose validity nobody can tell confirms nothing.
+                        None => world.jittered(policy.pace),
                     }
-                    if let Some(until) = step::deadline(&confirmed, policy) {
-                        return hold.extend(until).then_some(confirmed.known);
-                    }
-                    // A write whose validity nobody can tell confirms nothing.
-                    self.pause(deadline, policy.pace).await?;
                 }
-                // An older heartbeat stands in the record: go on from there.
-                Some(Ok(Outcome::Earlier(stored))) => hold.state().token = stored.token,
+                Some(Ok(Outcome::Earlier(stored))) => {
+                    let landed = in_doubt.iter().find(|body| body.expires == stored.record.expires);
+                    let until = landed.and_then(|body| step::deadline(body, policy));
+                    hold.renewed(stored.record, stored.token);
+                    if let Some(until) = until {
+                        return hold.extend(until).then(|| world.now());
+                    }
+                    world.jittered(policy.retry)
+                }
                 Some(Ok(Outcome::Others(stored))) => {
                     hold.lose(step::loss_of(stored.map(|stored| stored.record), &write.record().owner));
                     return None;
                 }
                 // Errors alone are not loss: only the deadline is.
                 Some(Err(error)) => {
-                    let is_quick = matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::UnknownOutcome);
-                    self.pause(deadline, if is_quick { policy.retry } else { policy.pace }).await?;
+                    if write.may_land() {
+                        in_doubt.push(write.if_landed());
+                    }
+                    let mean = if error.kind().is_transient() { policy.retry } else { policy.pace };
+                    hold.slot.shared.pause_after(error.kind(), mean)
                 }
                 // The deadline has passed over a request under way.
-                None => {}
-            }
+                None => continue,
+            };
+            self.until_over(deadline, world.sleep_until(world.now().plus(pause))).await?;
         }
     }
 
@@ -241,13 +248,6 @@ impl Beat {
             Race::First(()) => None,
             Race::Second(output) => Some(output),
         }
-    }
-
-    /// Waits about `mean` before another try, at most until `deadline`; `None` when the hold is over.
-    async fn pause(&self, deadline: Moment, mean: Duration) -> Option<()> {
-        let world = &self.hold.slot.shared.world;
-        let pause = world.sleep_until(world.now().plus(world::jittered(&**world, mean)));
-        self.until_over(deadline, pause).await.map(drop)
     }
 
     fn failed(&self, error: &BackendError) {

@@ -115,6 +115,12 @@ impl Hold {
         (state.record.clone(), state.token.clone())
     }
 
+    /// A heartbeat stands in the record.
+    pub(super) fn renewed(&self, record: Record, token: Token) {
+        let mut state = self.state();
+        (state.record, state.token, state.last_error) = (record, token, None);
+    }
+
     pub(super) fn deadline(&self) -> Option<Moment> {
         self.deadline.get()
     }

@@ -67,7 +67,7 @@ pub use self::shutdown::{LeftToLapse, Shutdown};
 use self::store::Store;
 use self::store_time::StoreClock;
 pub(crate) use self::visit::{Begun, Mode};
-use crate::backend::{Fence, MemoryLease, Owner, StoreTime};
+use crate::backend::{Fence, Key, MemoryLease, Owner, StoreTime};
 use crate::clock::Moment;
 use crate::error::{ConfigError, LockError};
 use crate::name::Namespace;
@@ -122,6 +122,9 @@ struct Shared {
 impl Engine {
     /// An engine over a fresh table in memory that no other engine sees, running on the caller's runtime: for tests
     /// and for development. With tokio's paused time, tests on it are exact.
+    ///
+    /// The first fence of a lock is the wall clock's present, in milliseconds, since a table in memory remembers no
+    /// other. Whoever keeps the highest fence on disk and turns the clock back between two runs sees the new ones refused.
     pub fn memory() -> Engine {
         Engine::memory_for(Namespace::local())
     }
@@ -210,11 +213,30 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub async fn inspect(&self, name: &str) -> Result<Option<Holder>, LockError> {
-        self.inner.shared.inspect(name).await
+        self.inner.shared.inspect(self.key(name)?, name).await
     }
 }
 
 impl Engine {
+    /// Where the record of the lock `name` stands in the store, and the identity that it bears: for operators, and for
+    /// tests that break a lock by force.
+    ///
+    /// # Errors
+    /// What is not a lock's name.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> Result<(), tako::ConfigError> {
+    /// let engine = tako::Engine::memory();
+    /// assert_eq!(engine.key("re-index")?.path(), "leases/run-app-dev-re--index");
+    /// # Ok(()) }
+    /// ```
+    pub fn key(&self, name: &str) -> Result<Key, ConfigError> {
+        crate::name::check(name)
+            .map(|()| self.inner.shared.namespace.key(name))
+            .map_err(|fault| ConfigError::one(format!("`{name}` is not the name of a lock: {fault}")))
+    }
+
     /// The lock `name`, as this process knows it.
     pub(crate) fn slot(&self, name: &'static str) -> Arc<Slot> {
         let Inner { shared, slots } = &*self.inner;
@@ -228,7 +250,7 @@ impl Engine {
 }
 
 /// Who holds a lock, as its record tells.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Holder {
     /// Who: a label for people, and the id of the acquisition.
@@ -243,11 +265,7 @@ pub struct Holder {
 }
 
 impl Shared {
-    async fn inspect(&self, name: &str) -> Result<Option<Holder>, LockError> {
-        if let Err(fault) = crate::name::check(name) {
-            return Err(ConfigError::one(format!("`{name}` is not the name of a lock: {fault}")).into());
-        }
-        let key = self.namespace.key(name);
+    async fn inspect(&self, key: Key, name: &str) -> Result<Option<Holder>, LockError> {
         let asked = self.world.now();
         let failed = |error| {
             LockError::from_backend(name.into(), key.path().into(), self.world.now().since(asked), error)

@@ -41,14 +41,18 @@ struct Limit {
 /// Why a scope has ended.
 pub(crate) enum Ending {
     Lost(Lost),
-    Cancelled(CancelCause),
+    /// By `cause`, under the innermost lock, if any.
+    Cancelled {
+        cause: CancelCause,
+        lock: Option<Arc<str>>,
+    },
 }
 
 impl From<Ending> for LockError {
     fn from(ending: Ending) -> LockError {
         match ending {
             Ending::Lost(lost) => LockError::Lost(lost),
-            Ending::Cancelled(cause) => LockError::Cancelled(Cancelled { cause, wait: None }),
+            Ending::Cancelled { cause, lock } => Cancelled::at_work(cause, lock).into(),
         }
     }
 }
@@ -105,7 +109,10 @@ impl Scope {
         if ended.is_none() && timed_out() {
             ended = Some(CancelCause::TimedOut);
         }
-        ended.or_else(|| self.is_cancelled().then_some(CancelCause::Cancelled)).map(Ending::Cancelled)
+        ended.or_else(|| self.is_cancelled().then_some(CancelCause::Cancelled)).map(|cause| {
+            let lock = self.hold.as_ref().map(|hold| hold.slot.name.clone());
+            Ending::Cancelled { cause, lock }
+        })
     }
 
     /// The scope of code that runs under `hold`, which was taken under this one.

@@ -39,17 +39,17 @@ fn stored(owner: &str, expires: u64) -> Stored {
     Stored { record: record(owner, expires), token: Token::from(3) }
 }
 
-fn view<'a>(now: Moment, store: Option<Reading>, watched: Option<&'a Watched>) -> View<'a> {
+fn view(now: Moment, store: Option<Reading>, watched: Option<&Watched>) -> View<'_> {
     View { now, store, watched, policy: &Policy::V0 }
 }
 
-fn reading(time: u64, error: u64) -> Option<Reading> {
-    Some(Reading { time: store(time), error: ms(error) })
+fn reading(time: u64, error: u64) -> Reading {
+    Reading { time: store(time), error: ms(error) }
 }
 
 #[test]
 fn a_lock_that_nobody_has_is_taken() {
-    let absent = judge(LOCK, None, &view(at(0), reading(1_000, 5), None));
+    let absent = judge(LOCK, None, &view(at(0), Some(reading(1_000, 5)), None));
     assert_eq!(
         absent,
         Step::Take { expected: None, fence: Fence::new(1_000) },
@@ -68,16 +68,16 @@ fn a_new_record_needs_the_stores_time_for_its_fence() {
 fn expiry_goes_by_the_stores_time_and_its_error() {
     // The record expires at 30,000; it can be taken at 32,000, once that is certain.
     let table = [
-        (reading(20_000, 0), Step::Wait),
-        (reading(31_999, 0), Step::Wait),
-        (reading(32_000, 0), take()),
-        (reading(32_100, 101), Step::Wait),
-        (reading(32_200, 101), take()),
+        (Some(reading(20_000, 0)), Step::Wait),
+        (Some(reading(31_999, 0)), Step::Wait),
+        (Some(reading(32_000, 0)), take()),
+        (Some(reading(32_100, 101)), Step::Wait),
+        (Some(reading(32_200, 101)), take()),
         // Perhaps, but the estimate is too coarse to tell: it is made anew.
-        (reading(32_500, 600), Step::Calibrate),
-        (reading(31_500, 600), Step::Calibrate),
-        (reading(31_000, 600), Step::Wait),
-        (reading(90_000, 30_000), take()),
+        (Some(reading(32_500, 600)), Step::Calibrate),
+        (Some(reading(31_500, 600)), Step::Calibrate),
+        (Some(reading(31_000, 600)), Step::Wait),
+        (Some(reading(90_000, 30_000)), take()),
         (None, Step::Calibrate),
     ];
     for (reading, expected) in table {
@@ -96,13 +96,13 @@ fn a_version_that_stood_still_for_long_enough_is_dead_whatever_the_clocks_say() 
     let far = stored("p#1", 9_000_000);
     for (now, expected) in [(32_999, Step::Wait), (33_000, take())] {
         assert_eq!(
-            judge(LOCK, Some(&far), &view(at(now), reading(5_000, 0), Some(&watched))),
+            judge(LOCK, Some(&far), &view(at(now), Some(reading(5_000, 0)), Some(&watched))),
             expected,
             "{now}"
         );
     }
     let other = Watched { token: Token::from(2), since: at(1_000) };
-    let renewed = judge(LOCK, Some(&far), &view(at(99_000), reading(5_000, 0), Some(&other)));
+    let renewed = judge(LOCK, Some(&far), &view(at(99_000), Some(reading(5_000, 0)), Some(&other)));
     assert_eq!(renewed, Step::Wait, "another version was watched: this one is alive");
 }
 
@@ -110,11 +110,11 @@ fn a_version_that_stood_still_for_long_enough_is_dead_whatever_the_clocks_say() 
 fn what_is_not_our_record_is_left_alone() {
     let mut foreign = stored("p#1", 0);
     foreign.record.lock = "gallery/prod/other".into();
-    let step = judge(LOCK, Some(&foreign), &view(at(0), reading(99_000, 0), None));
+    let step = judge(LOCK, Some(&foreign), &view(at(0), Some(reading(99_000, 0)), None));
     assert_eq!(step, Step::Refuse(RecordFault::Foreign { found: "gallery/prod/other".into() }));
     let mut last = stored("p#1", 0);
     last.record.fence = Fence::new(u64::MAX);
-    let step = judge(LOCK, Some(&last), &view(at(0), reading(99_000, 0), None));
+    let step = judge(LOCK, Some(&last), &view(at(0), Some(reading(99_000, 0)), None));
     assert_eq!(step, Step::Refuse(RecordFault::FenceExhausted), "a fence never wraps round");
 }
 
@@ -123,7 +123,7 @@ fn no_record_that_may_be_live_is_ever_taken() {
     // Every time and error on a grid: whenever the true store time may be below expiry + GUARD, it is not taken.
     for time in (0..80_000).step_by(250) {
         for error in [0, 1, 10, 499, 501, 5_000, 29_000] {
-            let view = view(at(0), reading(time, error), None);
+            let view = view(at(0), Some(reading(time, error)), None);
             let is_past = matches!(expiry(store(30_000), &Token::from(3), &view), Expiry::Past);
             assert!(!is_past || time.saturating_sub(error) >= 32_000, "taken at {time} give or take {error}");
         }

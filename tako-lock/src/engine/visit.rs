@@ -14,7 +14,7 @@ use super::scope::{Ending, Scope};
 use super::step::{self, Confirmed, Step, View};
 use crate::backend::{BackendError, ErrorKind, Owner};
 use crate::clock::Moment;
-use crate::error::{CancelCause, Cancelled, LockError, Span, Wait};
+use crate::error::{CancelCause, Cancelled, LockError, Span};
 
 /// How a caller wants the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,10 @@ pub(crate) struct Visit<'a> {
 }
 
 /// How a visit began.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is matched where it is made, and the large variant waits anyway"
+)]
 pub(crate) enum Begun<'a> {
     Held(Tenure),
     /// Another task of this process has it, or is ahead.
@@ -43,6 +47,10 @@ pub(crate) enum Begun<'a> {
 }
 
 /// How far a visit has come before it has to wait.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a claim on the heap would cost each acquisition an allocation"
+)]
 pub(crate) enum Lead {
     Turn(Turn),
     Claim(Sent),
@@ -87,16 +95,14 @@ impl<'a> Visit<'a> {
             return Ok(Begun::Campaign(self, Some(Lead::Turn(turn))));
         };
         match Claim::new(self.slot, now, turn, expected, fence, free.record.extra).send() {
-            Sent::Settled(Claimed::Won { turn, record, token, confirmed }) => match self.useful(&confirmed) {
-                Ok(deadline) => {
+            Sent::Settled(Claimed::Won { turn, record, token, confirmed }) => {
+                if let Ok(deadline) = self.useful(&confirmed) {
                     let grant = Grant { record, token, since: confirmed.known, deadline };
-                    self.start(turn, grant).map(Begun::Held)
+                    return self.start(turn, grant).map(Begun::Held);
                 }
-                Err(_) => {
-                    let won = Claimed::Won { turn, record, token, confirmed };
-                    Ok(Begun::Campaign(self, Some(Lead::Claim(Sent::Settled(won)))))
-                }
-            },
+                let won = Claimed::Won { turn, record, token, confirmed };
+                Ok(Begun::Campaign(self, Some(Lead::Claim(Sent::Settled(won)))))
+            }
             sent => Ok(Begun::Campaign(self, Some(Lead::Claim(sent)))),
         }
     }
@@ -158,18 +164,11 @@ impl<'a> Visit<'a> {
     pub(super) fn trouble(&self, error: &BackendError) -> Duration {
         let now = self.slot.shared.world.now();
         let mut sight = self.slot.sight();
-        let since = match &mut sight.trouble {
-            Some((since, last)) => {
-                *last = error.clone();
-                *since
-            }
-            None => {
-                sight.trouble = Some((now, error.clone()));
-                let lock = &*self.slot.name;
-                tracing::warn!(lock, %error, "the store of this lock is failing; its campaign goes on where it can");
-                now
-            }
-        };
+        let since = sight.trouble.as_ref().map_or(now, |(since, _)| *since);
+        if sight.trouble.replace((since, error.clone())).is_none() {
+            let lock = &*self.slot.name;
+            tracing::warn!(lock, %error, "the store of this lock is failing; its campaign goes on where it can");
+        }
         now.since(since)
     }
 
@@ -185,14 +184,14 @@ impl<'a> Visit<'a> {
     }
 
     fn ended(&self, ending: Ending) -> LockError {
-        let cause = match ending {
-            Ending::Lost(lost) => return LockError::Lost(lost),
-            Ending::Cancelled(cause) => cause,
-        };
-        let waited = self.slot.shared.world.now().since(self.since);
-        let held_by = self.slot.sight().holder.clone();
-        let wait = Some(Wait { lock: self.slot.name.clone(), waited, held_by });
-        LockError::Cancelled(Cancelled { cause, wait })
+        match ending {
+            Ending::Lost(lost) => LockError::Lost(lost),
+            Ending::Cancelled { cause, .. } => {
+                let waited = self.slot.shared.world.now().since(self.since);
+                let held_by = self.slot.sight().holder.clone();
+                Cancelled::waiting(cause, self.slot.name.clone(), waited, held_by).into()
+            }
+        }
     }
 
     /// `work`, unless the caller's context or the engine ends first.
@@ -206,8 +205,8 @@ impl<'a> Visit<'a> {
             Race::First(done) => Ok(done),
             Race::Second(Race::Second(())) => Err(self.slot.shutting_down()),
             Race::Second(Race::First(())) => {
-                let ending = self.scope.ending().unwrap_or(Ending::Cancelled(CancelCause::Cancelled));
-                Err(self.ended(ending))
+                let cancelled = || Ending::Cancelled { cause: CancelCause::Cancelled, lock: None };
+                Err(self.ended(self.scope.ending().unwrap_or_else(cancelled)))
             }
         }
     }

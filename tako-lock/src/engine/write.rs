@@ -16,7 +16,7 @@ use super::step::{self, Confirmed, Refusal};
 use super::store::{Answer, Reply};
 use crate::backend::{BackendError, ErrorKind, Record, StoreTime, Stored, Swap, Token};
 use crate::clock::Moment;
-use crate::world::{self, BoxFuture};
+use crate::world::BoxFuture;
 
 /// How hard a write is tried.
 #[derive(Debug, Clone, Copy)]
@@ -141,8 +141,7 @@ impl Write {
             tries += 1;
             let Shared { world, policy, .. } = &*self.slot.shared;
             let mean = if tries < effort.quick { policy.retry } else { policy.poll };
-            let pace = if failure.kind() == ErrorKind::Throttled { policy.pace } else { Duration::ZERO };
-            let again = world.now().plus(pace + world::jittered(&**world, mean));
+            let again = world.now().plus(self.slot.shared.pause_after(failure.kind(), mean));
             if !failure.kind().is_transient() || tries >= effort.tries || again >= effort.until {
                 return Err(failure);
             }
@@ -224,10 +223,7 @@ impl Write {
                 }
             }
             Err(failure) => {
-                self.in_doubt |= !matches!(
-                    failure.kind(),
-                    ErrorKind::Throttled | ErrorKind::Denied | ErrorKind::Misconfigured
-                );
+                self.in_doubt |= matches!(failure.kind(), ErrorKind::Unavailable | ErrorKind::UnknownOutcome);
                 Some(Err(failure))
             }
         }
@@ -261,7 +257,21 @@ impl Write {
         Outcome::Landed { token, confirmed: self.confirmed(known, at.map(|at| (sent, at))) }
     }
 
+    /// What it is good for if a look finds it in the record after all.
+    pub(super) fn if_landed(&self) -> Confirmed {
+        self.confirmed(self.made, None)
+    }
+
     fn confirmed(&self, known: Moment, applied: Option<(Moment, StoreTime)>) -> Confirmed {
         Confirmed { first_sent: self.made, known, applied, expires: self.record.expires, error: self.error }
+    }
+}
+
+impl Shared {
+    /// How long to wait after a failure before the next try, about `mean`: a store that throttles is given its pace
+    /// on top.
+    pub(super) fn pause_after(&self, failure: ErrorKind, mean: Duration) -> Duration {
+        let pace = if failure == ErrorKind::Throttled { self.policy.pace } else { Duration::ZERO };
+        pace + self.world.jittered(mean)
     }
 }

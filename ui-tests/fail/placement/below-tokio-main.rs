@@ -1,7 +1,7 @@
 use tako::prelude::*;
 
 #[tokio::main(flavor = "current_thread")]
-#[tako::lock("reindex")]
+#[tako::lock("nightly")]
 async fn reindex(ctx: Ctx) -> Result<(), tako::LockError> {
     Ok(())
 }

@@ -119,7 +119,7 @@ async fn an_import_does_not_wait_for_ever() {
     let (status, answer) = house.import("late.png", a_picture()).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(
-        told(&answer).starts_with("lock \"import\" was not taken: its time limit has passed"),
+        told(&answer).starts_with("lock \"import\" was not taken: the context's time limit has passed"),
         "{answer}"
     );
     assert_eq!(house.runs().await, []);
