@@ -159,7 +159,6 @@ async fn an_ambiguous_release_leaves_the_record_free_or_to_lapse() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 6, a heartbeat found standing in the record is not counted"]
 async fn an_ambiguous_write_of_every_kind_at_once_still_excludes() {
     for fault in AMBIGUITIES {
         let table = Table::new();

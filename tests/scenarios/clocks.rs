@@ -70,7 +70,8 @@ async fn a_suspended_holder_learns_of_its_loss_on_its_first_look() {
         let work = LOCK.run(&ctx, async |ctx| {
             stay.enter("P1", &ctx);
             // Ends inside of the suspension, so the next poll of this very code is the first thing that runs.
-            look.gate(sleep(secs(8))).await;
+            let worked = ctx.until_cancelled(look.gate(sleep(secs(8)))).await;
+            assert_eq!(worked, None, "I4: work that stops with its context gets no further");
             assert!(ctx.is_cancelled(), "I4: cancelled before the first await returns");
             assert!(ctx.check().is_err(), "I4: the gate before an act is shut");
             assert_eq!(ctx.fence(), None, "I4: a lost hold has no fence to show");

@@ -55,7 +55,7 @@ async fn work_under_a_limit_is_told_and_the_lease_given_back() {
     let outcome = LOCK.run(&ctx, async |ctx| witness.work("P1", &ctx, secs(100)).await).await;
     let Err(LockError::Cancelled(told)) = &outcome else { panic!("cancelled: {outcome:?}") };
     assert_eq!(told.cause(), CancelCause::TimedOut);
-    assert_eq!(told.lock(), None, "nothing was being waited for");
+    assert_eq!((told.lock(), told.waited()), (Some("reindex"), None), "nothing was being waited for");
     assert_eq!(table.now(), secs(15), "at its limit");
     assert!(table.is_free(), "given back, and not lost");
 }

@@ -209,7 +209,6 @@ async fn hung_heartbeats_end_the_hold_before_anybody_else_starts() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 7, a throttled heartbeat is sent again too soon"]
 async fn transient_errors_are_not_loss() {
     for kind in [ErrorKind::Unavailable, ErrorKind::UnknownOutcome, ErrorKind::Throttled] {
         let table = Table::new();

@@ -78,7 +78,7 @@ impl<B: LeaseBackend> Shared<B> {
         {
             let mut journal = lock(&self.journal);
             let last = journal.writes.last().map(|write| write.at);
-            if last.is_some_and(|last| at - last < journal.pace) {
+            if last.is_some_and(|last| at.saturating_sub(last) < journal.pace) {
                 journal.throttled += 1;
                 return Err(BackendError::new(ErrorKind::Throttled, "one write a second"));
             }
@@ -154,11 +154,17 @@ impl Table {
     }
 
     /// The record of the lock, as it stands.
+    ///
+    /// # Panics
+    /// Never: memory answers.
     pub fn stored(&self) -> Option<Stored> {
         at_once(self.shared.store.load(&key())).expect("memory answers")
     }
 
     /// The store's time.
+    ///
+    /// # Panics
+    /// Never: memory answers.
     pub fn time(&self) -> StoreTime {
         at_once(self.shared.store.now()).expect("memory answers")
     }
@@ -186,7 +192,10 @@ impl Table {
 }
 
 impl<B: LeaseBackend> Table<B> {
-    /// Over a store of any kind.
+    /// Over a store of any kind that answers in place.
+    ///
+    /// # Panics
+    /// When it does not tell its time.
     pub fn over(store: B) -> Table<B> {
         let epoch = at_once(store.now()).expect("a store that tells its time when the table is made");
         Table {
