@@ -8,7 +8,7 @@ use tako_lock_tests::faulty::{Fault, Verb, all_calls, claims, releases};
 use tako_lock_tests::host::{Clocks, Host};
 use tako_lock_tests::table::{Process, Table};
 use tako_lock_tests::witness::Witness;
-use tako_lock_tests::{millis, secs};
+use tako_lock_tests::{millis, record, secs};
 use tokio::time::sleep;
 
 #[tokio::test(start_paused = true)]
@@ -99,6 +99,23 @@ async fn a_release_that_lands_after_a_takeover_touches_nothing() {
     );
     let tried = p1.link.count(&[Verb::Release]);
     assert!(tried <= 3, "a release has a budget of 5 s, and no more than {tried} tries fit");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_over_somebody_elses_record_touches_nothing() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    let first = p1.start(&witness, secs(6));
+    sleep(secs(5)).await;
+    // Taken by force, and not noticed yet: the next heartbeat is due later than the end of the work.
+    let thief = record("thief#1", table.time().plus(policy::TTL), 9_999_999_999_999);
+    table.put(&thief);
+    let asked = p1.link.writes();
+    first.await.unwrap().expect("nothing of it was known while the work ran");
+    assert_eq!(table.stored().unwrap().record, thief, "I3: it stays as it is");
+    sleep(secs(20)).await;
+    assert_eq!(p1.link.writes() - asked, 1, "I9: one release that is refused, and nothing more");
+    assert_eq!(table.stored().unwrap().record, thief, "I3: nor is it touched later");
 }
 
 #[tokio::test(start_paused = true)]

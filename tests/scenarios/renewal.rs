@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tako::backend::ErrorKind;
 use tako::{LockError, LossCause, policy};
-use tako_lock_tests::faulty::{Fault, Verb, all_calls, beats, claims, loads, writes};
+use tako_lock_tests::faulty::{Fault, Verb, all_calls, beats, claims, loads, releases, writes};
 use tako_lock_tests::table::{Process, Table};
 use tako_lock_tests::witness::Witness;
 use tako_lock_tests::{LOCK, millis, secs};
@@ -124,6 +124,23 @@ async fn no_heartbeat_outlives_its_hold() {
         stays_quiet(&table, &p1).await;
         sleep(secs(50)).await;
         assert!(table.is_free(), "I9: a heartbeat that {what} does not revive the hold");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_heartbeat_is_sent_while_the_release_is_on_its_way() {
+    for (ends_at, fault) in [
+        (millis(9_000), Fault::Slow { there: millis(2_500), back: Duration::ZERO }),
+        (millis(9_000), Fault::LostRequest),
+        (millis(9_900), Fault::Fails(ErrorKind::Throttled)),
+    ] {
+        let table = Table::new();
+        let (p1, witness) = (table.process("P1"), Witness::new());
+        p1.link.on(releases(), fault);
+        p1.work(&witness, ends_at).await.expect("unaffected");
+        sleep(secs(60)).await;
+        assert!(table.now() > secs(60), "the replay: heartbeats were due meanwhile");
+        assert_eq!(p1.link.count(&[Verb::Beat]), 0, "I9: beats stop before the release starts ({fault:?})");
     }
 }
 

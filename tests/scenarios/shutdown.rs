@@ -1,5 +1,8 @@
 //! Shutdown drains under the lease.
 
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tako::{CancelCause, LockError, policy};
@@ -134,6 +137,45 @@ async fn a_grant_that_arrives_during_shutdown_starts_nothing() {
             assert_eq!(witness.starts("P1"), 0, "a grant during the shutdown starts nothing");
             assert!(shutdown.is_clean() && table.is_free(), "what was won meanwhile has been given back");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_in_the_very_moment_of_the_end_starts_nothing() {
+    for is_shutdown in [true, false] {
+        let table = Table::new();
+        let (p1, witness) = (table.process("P1"), Witness::new());
+        p1.link.on(claims(), Fault::Slow { there: secs(1), back: Duration::ZERO });
+        let ctx = p1.ctx();
+        let mut run = pin!(LOCK.run(&ctx, async |ctx| witness.work("P1", &ctx, secs(1)).await));
+        // Polled until the claim is under way, and then not before the grant has come and the end with it.
+        while p1.link.writes() == 0 {
+            assert!(run.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            tokio::task::yield_now().await;
+        }
+        sleep(secs(2)).await;
+        assert!(!table.is_free(), "the replay: granted");
+        let engine = p1.engine.clone();
+        let ending = tokio::spawn(async move {
+            if is_shutdown {
+                drop(engine.shutdown(secs(60)).await)
+            }
+        });
+        tokio::task::yield_now().await;
+        if !is_shutdown {
+            ctx.cancel();
+        }
+        let outcome = run.await;
+        let is_told = match &outcome {
+            Err(LockError::ShuttingDown { .. }) => is_shutdown,
+            Err(LockError::Cancelled(_)) => !is_shutdown,
+            _ => false,
+        };
+        assert!(is_told, "told why, though the grant was there: {outcome:?}");
+        ending.await.unwrap();
+        sleep(secs(1)).await;
+        assert_eq!(witness.starts("P1"), 0, "nothing is started any more");
+        assert!(table.is_free(), "and the grant was given back");
     }
 }
 
