@@ -324,3 +324,7 @@ impl fmt::Display for Span {
         humantime::format_duration(rounded).fmt(f)
     }
 }
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

@@ -62,6 +62,10 @@
 //! is refused unless `TAKO_LEASE=memory` says that it is meant. Any store that can compare and swap may host leases:
 //! implement [`backend::LeaseBackend`], and pass it to [`Engine::builder`].
 //!
+//! # Not yet
+//!
+//! What v0 leaves out, and why, stands in [`not_yet`].
+//!
 //! # Features
 //!
 //! - `conformance`: the suite that every backend has to pass.
@@ -79,11 +83,15 @@ pub mod conformance;
 mod ctx;
 mod engine;
 mod error;
-pub mod errors;
+#[doc = include_str!("docs/errors.md")]
+#[doc = include_str!("docs/errors-compile.md")]
+pub mod errors {}
 mod global;
 mod lock;
 mod name;
 mod name_rules;
+#[doc = include_str!("docs/not-yet.md")]
+pub mod not_yet {}
 pub mod policy;
 pub mod prelude;
 mod record;
@@ -107,3 +115,7 @@ pub mod simulation {
     pub use crate::policy::Policy;
     pub use crate::world::{BoxFuture, World};
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,14 +1,15 @@
 //! Claim: a lease that is being asked for. Whoever drops it, its outcome is settled, and what was won is given back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use scopeguard::ScopeGuard;
 
-use super::Shared;
 use super::queue::{Slot, Turn};
 use super::release::Release;
 use super::step::Confirmed;
 use super::write::{Effort, Outcome, Write};
+use super::{LeftToLapse, Shared};
 use crate::backend::{BackendError, Extra, Fence, Record, Stored, Token};
 use crate::clock::Moment;
 
@@ -117,15 +118,23 @@ impl Parts {
         let Parts { mut write, turn } = self;
         let slot = write.slot().clone();
         let Shared { world, policy, .. } = &*slot.shared;
+        let (closing, number) = (&slot.shared.closing, slot.shared.heartbeats.number());
+        let (lock, fence) = (slot.name.clone(), write.record().fence);
+        closing.note(number, LeftToLapse { lock, fence, held_for: Duration::ZERO });
         // After a TTL the record has run out by itself.
         let effort = Effort::patient(world.now().plus(policy.ttl));
         let settled = write.settle(effort, |_| {}).await;
+        let is_known = settled.is_ok();
         if let Ok(Outcome::Landed { token, .. }) = settled {
             tracing::debug!(
                 lock = &*slot.name,
                 "the caller went away while the lease was being granted: giving it back"
             );
             Release::of_claim(slot.clone(), world.now(), write.into_record(), token, turn).settle().await;
+        }
+        // What nobody could settle is named by a shutdown; otherwise it has run out by now.
+        if is_known || !closing.has_begun() {
+            closing.forget(number);
         }
     }
 }

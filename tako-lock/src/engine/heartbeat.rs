@@ -54,7 +54,7 @@ impl Heartbeats {
         let Some(deadline) = hold.deadline().filter(|_| !book.closed) else { return };
         book.beating.remove(&hold.number);
         let due = step::beat_due(deadline, known, &shared.policy);
-        hold.state().due = Some(due);
+        hold.due.store(due.as_nanos(), Ordering::Relaxed);
         book.due.insert((due, hold.number), hold.clone());
         match book.keeper {
             Some(wakes) if wakes <= due => {}
@@ -76,10 +76,10 @@ impl Heartbeats {
     /// Takes `hold` off the book: no heartbeat of it is started from here on.
     pub(super) fn strike(&self, hold: &Hold) {
         let mut book = self.book();
-        if let Some(due) = hold.state().due.take() {
-            book.due.remove(&(due, hold.number));
+        let due = Moment::from_nanos(hold.due.load(Ordering::Relaxed));
+        if book.due.remove(&(due, hold.number)).is_none() {
+            book.beating.remove(&hold.number);
         }
-        book.beating.remove(&hold.number);
     }
 
     /// Every hold on the book, in a fixed order.
@@ -107,7 +107,6 @@ impl Heartbeats {
             && entry.key().0 <= now
         {
             let hold = entry.remove();
-            hold.state().due = None;
             book.beating.insert(hold.number, hold.clone());
             due.push(hold);
         }

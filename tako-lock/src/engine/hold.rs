@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ pub(crate) struct Hold {
     lost: OnceLock<Lost>,
     draining: AtomicBool,
     cancel: Cancel,
+    /// When the heartbeat is due that the engine's book has for this hold, if it has one. Guarded by the book's lock.
+    pub(super) due: AtomicU64,
     /// Wakes a heartbeat in flight when the hold is over.
     pub(super) over: Notify,
     state: Mutex<State>,
@@ -47,8 +49,6 @@ struct Cancel {
 pub(super) struct State {
     pub(super) record: Record,
     pub(super) token: Token,
-    /// When the heartbeat is due that the engine's book has for this hold.
-    pub(super) due: Option<Moment>,
     pub(super) last_error: Option<BackendError>,
 }
 
@@ -74,8 +74,9 @@ impl Hold {
             lost: OnceLock::new(),
             draining: AtomicBool::new(false),
             cancel: Cancel { parent: scope.token().clone(), token: OnceLock::new() },
+            due: AtomicU64::new(0),
             over: Notify::new(),
-            state: Mutex::new(State { record, token, due: None, last_error: None }),
+            state: Mutex::new(State { record, token, last_error: None }),
             slot,
         })
     }

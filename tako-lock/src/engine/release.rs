@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
-use std::time::Duration;
 
 use scopeguard::ScopeGuard;
 
@@ -110,6 +109,10 @@ impl Parts {
         let record = self.write.record().clone();
         let slot = self.write.slot();
         tracing::debug!(lock = &*slot.name, fence = record.fence.get(), "lease released");
+        let closing = &slot.shared.closing;
+        if let Some(hold) = self.hold.as_ref().filter(|_| closing.has_begun()) {
+            closing.forget(hold.number);
+        }
         self.turn.notes.free = Some(Stored { record, token });
         self.over();
     }
@@ -131,8 +134,11 @@ impl Parts {
             error,
             "lease left to lapse: its release could not be written; others get in once it has expired"
         );
-        let held_for = self.hold.as_ref().map_or(Duration::ZERO, |hold| hold.held_for());
-        slot.shared.closing.note(LeftToLapse { lock: slot.name.clone(), fence, held_for });
+        // Outside of a shutdown that is the log's affair alone.
+        if let Some(hold) = self.hold.as_ref().filter(|_| slot.shared.closing.has_begun()) {
+            let left = LeftToLapse { lock: slot.name.clone(), fence, held_for: hold.held_for() };
+            slot.shared.closing.note(hold.number, left);
+        }
         self.over();
     }
 }

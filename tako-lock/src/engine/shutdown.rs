@@ -1,6 +1,7 @@
 //! Shutdown: drains under the lease. New callers are refused and waiters return at once; holders are told to stop
 //! while their heartbeats go on, and each lease is given back only when its code has ended.
 
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,6 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::Shared;
-use super::hold::Hold;
 use super::queue::Slot;
 use super::race::{Race, race};
 use crate::backend::Fence;
@@ -20,19 +20,26 @@ use crate::error::{ConfigError, LockError};
 pub(super) struct Closing {
     pub(super) token: CancellationToken,
     since: OnceLock<Moment>,
-    /// Leases that could not be given back since it began.
-    left: Mutex<Vec<LeftToLapse>>,
+    /// What may stand in a record although nobody keeps it up, by the number of its hold or claim.
+    left: Mutex<BTreeMap<u64, LeftToLapse>>,
 }
 
 impl Closing {
-    /// Takes note of a lease that could not be given back; outside of a shutdown that is the log's affair alone.
-    pub(super) fn note(&self, left: LeftToLapse) {
-        if self.since.get().is_some() {
-            self.left().push(left);
-        }
+    pub(super) fn has_begun(&self) -> bool {
+        self.since.get().is_some()
     }
 
-    fn left(&self) -> MutexGuard<'_, Vec<LeftToLapse>> {
+    /// Takes note of a lease that may be left to lapse.
+    pub(super) fn note(&self, number: u64, left: LeftToLapse) {
+        self.left().insert(number, left);
+    }
+
+    /// It has been given back after all, or was never had.
+    pub(super) fn forget(&self, number: u64) {
+        self.left().remove(&number);
+    }
+
+    fn left(&self) -> MutexGuard<'_, BTreeMap<u64, LeftToLapse>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -88,7 +95,7 @@ impl Slot {
     /// The engine hands out no leases, or not here.
     pub(super) fn admit(&self) -> Result<(), LockError> {
         let Shared { closing, world, .. } = &*self.shared;
-        if closing.since.get().is_some() {
+        if closing.has_begun() {
             return Err(self.shutting_down());
         }
         if !world.is_reachable() {
@@ -120,22 +127,21 @@ impl Shared {
         }
         self.busy.close();
         let drained = race(pin!(self.busy.wait()), pin!(self.world.sleep_until(now.plus(grace)))).await;
-        let mut left = self.closing.left().clone();
         match drained {
             Race::First(()) => self.world.stop(),
-            Race::Second(()) => left.extend(self.heartbeats.close().iter().map(|hold| left_to_lapse(hold))),
+            Race::Second(()) => {
+                for hold in self.heartbeats.close() {
+                    let (lock, fence, held_for) = (hold.slot.name.clone(), hold.fence, hold.held_for());
+                    tracing::warn!(
+                        lock = &*lock,
+                        fence = fence.get(),
+                        ?held_for,
+                        "lease left to lapse: it had not been given back when the shutdown's grace was over"
+                    );
+                    self.closing.note(hold.number, LeftToLapse { lock, fence, held_for });
+                }
+            }
         }
-        Shutdown { left }
+        Shutdown { left: self.closing.left().values().cloned().collect() }
     }
-}
-
-fn left_to_lapse(hold: &Hold) -> LeftToLapse {
-    let left = LeftToLapse { lock: hold.slot.name.clone(), fence: hold.fence, held_for: hold.held_for() };
-    tracing::warn!(
-        lock = &*left.lock,
-        fence = left.fence.get(),
-        held_for = ?left.held_for,
-        "lease left to lapse: it had not been given back when the shutdown's grace was over"
-    );
-    left
 }
