@@ -57,18 +57,9 @@ async fn settles(table: &Table, what: &str) {
     assert!(fence > highest, "I2: a higher fence after {what}");
 }
 
-fn each(mut visit: impl FnMut(Fault, u32)) {
-    for fault in AMBIGUITIES {
-        for times in 1..=3 {
-            visit(fault, times);
-        }
-    }
-}
-
-fn cases() -> Vec<(Fault, u32)> {
-    let mut cases = Vec::new();
-    each(|fault, times| cases.push((fault, times)));
-    cases
+/// Each ambiguity, once to three times over.
+fn cases() -> impl Iterator<Item = (Fault, u32)> {
+    AMBIGUITIES.into_iter().flat_map(|fault| (1..=3).map(move |times| (fault, times)))
 }
 
 #[tokio::test(start_paused = true)]

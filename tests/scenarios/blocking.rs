@@ -91,7 +91,7 @@ fn a_hold_survives_the_end_of_the_runtime_that_its_heartbeats_ran_on() {
     let engine = p1.engine.clone();
     // The first hold of the engine brings its heartbeats to this runtime.
     first.spawn(async move {
-        OTHER_LOCK.run(&engine.ctx(), async |_| Ok::<(), LockError>(std::future::pending().await)).await
+        OTHER_LOCK.run(&engine.ctx(), async |_| std::future::pending::<Result<(), LockError>>().await).await
     });
     first.block_on(async { tokio::time::sleep(millis(20)).await });
     let second = std::thread::spawn(move || {

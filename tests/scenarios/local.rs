@@ -223,3 +223,19 @@ async fn a_contended_try_costs_one_read_and_no_write() {
     assert_eq!(p1.link.writes(), 0, "I8: and never a write");
     holder.await.unwrap().expect("I5: untouched");
 }
+
+#[tokio::test(start_paused = true)]
+async fn impatient_callers_one_after_another_cost_no_more_looks_than_one() {
+    let table = Table::new();
+    let (p1, p2, witness) = (table.process("P1"), table.process("P2"), Witness::new());
+    let holder = p2.start(&witness, secs(100));
+    sleep(millis(10)).await;
+    for _ in 0..400 {
+        let ctx = p1.ctx().with_timeout(millis(100));
+        let outcome = LOCK.run(&ctx, async |ctx| witness.work("P1", &ctx, secs(1)).await).await;
+        assert!(matches!(outcome, Err(LockError::Cancelled(_))), "it is held: {outcome:?}");
+    }
+    let looks = p1.link.count(&[Verb::Load]);
+    assert!(looks <= 40 * 2 / 3 + 2, "I8: one look a poll in 40 s, whoever comes and goes: {looks}");
+    holder.await.unwrap().expect("I5: untouched");
+}

@@ -10,6 +10,7 @@
 mod ambiguity;
 mod backends;
 mod blocking;
+mod chance;
 mod clocks;
 mod context;
 mod endings;

@@ -158,7 +158,7 @@ async fn a_grant_in_the_very_moment_of_the_end_starts_nothing() {
         let engine = p1.engine.clone();
         let ending = tokio::spawn(async move {
             if is_shutdown {
-                drop(engine.shutdown(secs(60)).await)
+                let _ = engine.shutdown(secs(60)).await;
             }
         });
         tokio::task::yield_now().await;
@@ -277,7 +277,6 @@ async fn beats_go_on_during_the_grace_and_stop_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 8, the second shutdown forgets what the first has left"]
 async fn a_shutdown_after_the_grace_of_another_names_the_same() {
     let table = Table::new();
     let (p1, witness) = (table.process("P1"), Witness::new());
@@ -294,7 +293,6 @@ async fn a_shutdown_after_the_grace_of_another_names_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 9, a claim in doubt is not named by shutdown"]
 async fn a_claim_that_nobody_could_settle_is_not_called_clean() {
     let table = Table::new();
     let (p1, witness) = (table.process("P1"), Witness::new());

@@ -1,6 +1,7 @@
 //! Helpers of the tests: a store that misbehaves on request, a witness of exclusion, a host with a clock of its own;
 //! stores for the conformance suite, right and wrong ones.
 
+pub mod calls;
 pub mod faulty;
 pub mod file;
 pub mod host;
