@@ -276,7 +276,8 @@ impl Tenure {
     /// The release goes on in the background.
     pub(crate) async fn finish(self) -> Result<(), Lost> {
         if let Some(release) = ScopeGuard::into_inner(self.0).end()?.send() {
-            release.settle().await;
+            // On the heap, as a campaign is.
+            Box::pin(release.settle()).await;
         }
         Ok(())
     }
