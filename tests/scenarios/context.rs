@@ -1,6 +1,7 @@
 //! Contexts: limits, cancelling, and what they say of a hold.
 
-use std::future::pending;
+use std::future::{Future, pending};
+use std::task::Poll;
 use std::time::Duration;
 
 use tako::{CancelCause, LockError};
@@ -146,4 +147,26 @@ async fn each_hold_shows_a_higher_fence() {
         assert!(fence.is_some() && fence > last, "I2: {fence:?} after {last:?}");
         last = fence;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_without_end_is_one() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    let ctx = p1.ctx().with_timeout(Duration::MAX).with_timeout(Duration::MAX);
+    let outcome = LOCK.run(&ctx, async |ctx| witness.work("P1", &ctx, secs(3_600)).await).await;
+    outcome.expect("as long as it takes");
+    assert!(p1.engine.shutdown(Duration::MAX).await.is_clean(), "nor does a grace without end");
+}
+
+#[test]
+fn a_call_outside_of_any_runtime_says_so() {
+    let engine = tako::Engine::memory();
+    let ctx = engine.ctx();
+    let mut run = std::pin::pin!(LOCK.run(&ctx, async |_| Ok::<_, LockError>(())));
+    let polled = run.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
+    assert!(
+        matches!(polled, Poll::Ready(Err(LockError::Config(_)))),
+        "an error, and neither panic nor hang: {polled:?}"
+    );
 }

@@ -151,3 +151,15 @@ async fn a_removed_record_does_not_turn_fences_back() {
     assert_eq!(witness.stays().len(), 5, "I2: the witness has seen them grow");
     let _ = LOCK.name();
 }
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: 10, the fence of a new record is as good as an estimate of the store's time"]
+async fn a_record_removed_right_after_it_was_made_does_not_turn_fences_back() {
+    let table = Table::new();
+    let (p1, p2, witness) = (table.process("P1"), table.process("P2"), Witness::new());
+    // P1's idea of the store's time is half of this ahead.
+    p1.link.on(all_calls().first(2), Fault::Slow { there: millis(900), back: millis(0) });
+    p1.work(&witness, millis(10)).await.expect("a hold");
+    assert!(table.remove());
+    p2.work(&witness, millis(10)).await.expect("a hold");
+}
