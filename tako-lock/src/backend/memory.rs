@@ -44,6 +44,10 @@ impl MemoryLease {
 
     /// Removes the record at `key`, as an operator would to break a lock by force. Its holder, if there is one,
     /// loses the lease at its next heartbeat. Tells whether there was a record.
+    ///
+    /// The fence goes with it. The next record starts from the store's time, as well as its maker knows that, so one that
+    /// was removed within seconds of its making may be followed by a lower fence. Marking a record free instead
+    /// (`expires` = [`StoreTime::RELEASED`]) breaks the lock as well, and keeps the fence.
     pub fn remove(&self, key: &Key) -> bool {
         self.table().records.remove(key.path()).is_some()
     }
