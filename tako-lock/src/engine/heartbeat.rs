@@ -13,11 +13,11 @@ use tokio::sync::Notify;
 
 use super::Shared;
 use super::hold::Hold;
-use super::race::{Race, race};
 use super::step::{self, Confirmed};
 use super::write::{Effort, Outcome, Write};
 use crate::backend::{BackendError, Record};
 use crate::clock::Moment;
+use crate::race::{Race, race};
 
 /// Every hold of an engine, in the order in which heartbeats are due.
 #[derive(Default)]

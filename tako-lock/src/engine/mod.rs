@@ -41,7 +41,6 @@ mod heartbeat;
 mod hold;
 mod loss;
 mod queue;
-mod race;
 mod release;
 mod scope;
 mod shutdown;

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::hold::{Hold, HoldFault};
 use super::queue::Slot;
-use super::race::{Race, race};
 use crate::backend::Fence;
 use crate::clock::Moment;
 use crate::error::{CancelCause, Cancelled, LockError, Lost};
+use crate::race::{Race, race};
 use crate::world::World;
 
 /// The engine's half of a context.

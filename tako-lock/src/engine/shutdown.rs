@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Shared;
 use super::queue::Slot;
-use super::race::{Race, race};
 use crate::backend::Fence;
 use crate::clock::Moment;
 use crate::error::{ConfigError, LockError};
+use crate::race::{Race, race};
 
 /// Whether, and since when, an engine is shutting down.
 #[derive(Default)]

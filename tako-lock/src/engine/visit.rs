@@ -9,12 +9,12 @@ use super::Shared;
 use super::claim::{Claim, Claimed, Sent};
 use super::hold::{Grant, Hold, Tenure};
 use super::queue::{Sight, Slot, Turn};
-use super::race::{Race, race};
 use super::scope::{Ending, Scope};
 use super::step::{self, Confirmed, Step, View};
 use crate::backend::{BackendError, ErrorKind, Owner};
 use crate::clock::Moment;
 use crate::error::{CancelCause, Cancelled, LockError, Span};
+use crate::race::{Race, race};
 
 /// How a caller wants the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use super::Shared;
 use super::queue::Slot;
-use super::race::{Race, race};
 use super::step::{self, Confirmed, Refusal};
 use super::store::{Answer, Reply};
 use crate::backend::{BackendError, ErrorKind, Record, StoreTime, Stored, Swap, Token};
 use crate::clock::Moment;
+use crate::race::{Race, race};
 use crate::world::BoxFuture;
 
 /// How hard a write is tried.
