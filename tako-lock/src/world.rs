@@ -3,6 +3,7 @@
 //! The engine calls nothing of this kind past the trait, so a test can put the real engine into a simulated
 //! machine. In production there are two worlds: the caller's runtime, and a thread of the engine's own.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::{Mutex, PoisonError};
@@ -204,19 +205,22 @@ impl dyn World {
 /// A system call for each would be a sixth of what an uncontended lock costs in memory, so they are drawn in batches.
 /// A process that was forked, or restored twice from one snapshot, has the batch of its twin: see `Shared::new_owner`.
 fn random() -> u128 {
-    static BATCH: Mutex<Vec<u128>> = Mutex::new(Vec::new());
-    let mut batch = BATCH.lock().unwrap_or_else(PoisonError::into_inner);
-    if batch.is_empty() {
-        let mut bytes = [0; 16 * 64];
-        // An operating system with no randomness to give is one where std's own maps could not be made. What is left
-        // then is the hasher's keys, drawn when the process started, and their counter.
-        if getrandom::fill(&mut bytes).is_err() {
-            bytes.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&fallback().to_ne_bytes()));
-        }
-        let (ids, _) = bytes.as_chunks();
-        batch.extend(ids.iter().map(|id| u128::from_ne_bytes(*id)));
+    thread_local! {
+        static BATCH: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
     }
-    batch.pop().unwrap_or_default()
+    BATCH.with_borrow_mut(|batch| {
+        if batch.is_empty() {
+            let mut bytes = [0; 16 * 64];
+            // An operating system with no randomness to give is one where std's own maps could not be made. What is
+            // left then is the hasher's keys, drawn when the process started, and their counter.
+            if getrandom::fill(&mut bytes).is_err() {
+                bytes.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&fallback().to_ne_bytes()));
+            }
+            let (ids, _) = bytes.as_chunks();
+            batch.extend(ids.iter().map(|id| u128::from_ne_bytes(*id)));
+        }
+        batch.pop().unwrap_or_default()
+    })
 }
 
 fn fallback() -> u64 {

@@ -62,10 +62,15 @@ impl MemoryLease {
         // Read under the lock, so that the times of two writes stand in the order of the writes.
         let at = self.clock.now();
         let token = Token::from(table.last_token + 1);
-        let next = Stored { record: record.clone(), token: token.clone() };
         match (table.records.get_mut(key.path()), expected) {
-            (Some(stored), Some(expected)) if stored.token == *expected => *stored = next,
-            (None, None) => drop(table.records.insert(key.path().into(), next)),
+            (Some(stored), Some(expected)) if stored.token == *expected => {
+                stored.record.clone_from(record);
+                stored.token = token.clone();
+            }
+            (None, None) => {
+                let stored = Stored { record: record.clone(), token: token.clone() };
+                table.records.insert(key.path().into(), stored);
+            }
             _ => return Swap::Refused,
         }
         table.last_token += 1;
