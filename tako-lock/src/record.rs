@@ -145,7 +145,7 @@ pub struct Record {
     pub owner: Owner,
     /// When the lease ends, in store time; [`StoreTime::RELEASED`] when it has been given back.
     pub expires: StoreTime,
-    /// The highest fence handed out so far.
+    /// The highest fence handed out so far. A hold takes a higher one, and never one behind the present, in milliseconds.
     pub fence: Fence,
     /// The full identity, `<app>/<env>/<name>`: a record with another one is a foreign object at our path.
     pub lock: Arc<str>,

@@ -119,8 +119,9 @@ impl Visit<'_> {
                         return Round::Failed(release.settle().await, error);
                     }
                 },
+                // Known not to have landed, or given up after a long time of trying: the next look starts afresh.
                 Claimed::Unsettled { claim, error }
-                    if self.mode == Mode::Wait && error.kind().is_transient() =>
+                    if error.kind().is_transient() && (self.mode == Mode::Wait || !claim.may_land()) =>
                 {
                     return Round::Failed(claim.abandon(), error);
                 }

@@ -99,6 +99,11 @@ impl Claim {
         }
     }
 
+    /// Whether some copy of it may be in the store, or may get there yet.
+    pub(super) fn may_land(&self) -> bool {
+        self.0.write.may_land()
+    }
+
     /// Lets it be. A copy that lands all the same is nobody's: it runs out.
     pub(super) fn abandon(self) -> Turn {
         ScopeGuard::into_inner(self.0).turn

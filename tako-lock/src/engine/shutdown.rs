@@ -59,7 +59,7 @@ impl Shutdown {
         &self.left
     }
 
-    /// Whether everything that was held has been given back.
+    /// Whether everything that was held when it began has been given back.
     pub fn is_clean(&self) -> bool {
         self.left.is_empty()
     }
