@@ -16,7 +16,7 @@ use super::hold::Hold;
 use super::queue::Slot;
 use super::step::{self, Confirmed};
 use super::write::{Effort, Outcome, Write};
-use crate::backend::{BackendError, Owner, Record};
+use crate::backend::{BackendError, ErrorKind, Owner, Record};
 use crate::clock::Moment;
 use crate::race::{Race, race};
 
@@ -214,7 +214,12 @@ impl Beat {
                 Some(Ok(Outcome::Landed { token, confirmed })) => {
                     hold.renewed(write.into_record(), token);
                     match step::deadline(&confirmed, policy) {
-                        Some(until) => return hold.extend(until).then_some(confirmed.known),
+                        Some(until) => {
+                            if until <= confirmed.known {
+                                self.failed(&nothing_left());
+                            }
+                            return hold.extend(until).then_some(confirmed.known);
+                        }
                         // A write whose validity nobody can tell confirms nothing.
                         None => world.jittered(policy.pace),
                     }
@@ -280,6 +285,11 @@ impl Beat {
         let (expires, error) = slot.shared.expiry_from(store_clock.read(now), Some(record.expires));
         Some(Write::new(slot.clone(), now, Some(token), Record { expires, ..record }, error))
     }
+}
+
+fn nothing_left() -> BackendError {
+    let what = "the store's date of the last heartbeat leaves nothing of the lease: it came late, or the store's clock has jumped";
+    BackendError::new(ErrorKind::Unavailable, what)
 }
 
 impl Drop for Beat {

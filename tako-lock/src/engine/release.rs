@@ -12,7 +12,7 @@ use super::hold::Hold;
 use super::queue::{Slot, Turn};
 use super::write::{Effort, Outcome, Write};
 use super::{LeftToLapse, Shared};
-use crate::backend::{BackendError, Record, StoreTime, Stored, Token};
+use crate::backend::{BackendError, ErrorKind, Record, StoreTime, Stored, Token};
 use crate::clock::Moment;
 use crate::world::BoxFuture;
 
@@ -94,6 +94,7 @@ impl Parts {
         let slot = self.write.slot().clone();
         let lock = &*slot.name;
         let failed = |error: &BackendError| tracing::debug!(lock, %error, "release failed; trying again");
+        let mut may_insist = true;
         loop {
             match self.write.settle_strictly(Effort::quick(self.until), failed).await {
                 Some(Ok(Outcome::Landed { token, .. })) => return Some(token),
@@ -102,6 +103,16 @@ impl Parts {
                 Some(Ok(Outcome::Others(_))) => {
                     tracing::debug!(lock, "lease already gone when it was to be released: nothing touched");
                     return None;
+                }
+                // One refusal may be a stray: a token that is just being exchanged. Others would wait for a lease because
+                // of it, so it is asked once more.
+                Some(Err(error))
+                    if !error.kind().is_transient()
+                        && error.kind() != ErrorKind::Corrupt
+                        && std::mem::replace(&mut may_insist, false) =>
+                {
+                    let Shared { world, policy, .. } = &*slot.shared;
+                    world.sleep_until(world.now().plus(policy.pace)).await;
                 }
                 Some(Err(error)) => {
                     self.left_to_lapse(&error.to_string());
