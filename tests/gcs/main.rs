@@ -1,0 +1,10 @@
+//! Leases in Google Cloud Storage, over the tests' own double of it and over the emulator that people use.
+
+mod cell;
+mod matrix;
+mod parity;
+
+/// Says that a test had no server to run on.
+fn skipped() {
+    eprintln!("skipped: STORAGE_EMULATOR_HOST is not set");
+}
