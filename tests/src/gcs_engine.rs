@@ -32,12 +32,26 @@ const _: () = assert!(SHORT.is_sound(), "no test may run under a policy that pro
 /// # Panics
 /// When the endpoint or the bucket is none.
 pub fn lease(endpoint: &str, bucket: &str) -> GcsLease {
+    lease_in(bucket, Some(endpoint.into()))
+}
+
+/// The lease in the bucket that `TAKO_TEST_BUCKET` names, at the service itself unless `STORAGE_EMULATOR_HOST` points
+/// elsewhere.
+///
+/// # Panics
+/// When that is the name of no bucket.
+pub fn real_lease() -> Option<GcsLease> {
+    let bucket = std::env::var("TAKO_TEST_BUCKET").ok().filter(|bucket| !bucket.is_empty())?;
+    Some(lease_in(&bucket, None))
+}
+
+fn lease_in(bucket: &str, emulator: Option<String>) -> GcsLease {
     let config = GcsConfig {
         project: "demo".into(),
         app: "gallery".into(),
         env: "test".into(),
         bucket: Some(bucket.into()),
-        emulator: Some(endpoint.into()),
+        emulator,
         ..GcsConfig::default()
     };
     GcsLease::new(&config).expect("an endpoint and a bucket")

@@ -206,7 +206,7 @@ impl Bucket {
 
     /// Forgets all requests so far; those that come after count from zero.
     pub fn forget(&self) {
-        self.state().history = History::default();
+        self.state().history.entries.clear();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
