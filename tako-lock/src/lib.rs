@@ -102,7 +102,7 @@ mod world;
 #[cfg(feature = "gcs")]
 pub use crate::backend::gcs::GcsConfig;
 pub use crate::ctx::Ctx;
-pub use crate::engine::{Engine, EngineBuilder, Holder, LeftToLapse, Shutdown};
+pub use crate::engine::{Check, ClockOffset, Engine, EngineBuilder, Holder, LeftToLapse, Shutdown, Verdict};
 pub use crate::error::{CancelCause, Cancelled, ConfigError, LockError, LossCause, Lost};
 pub use crate::lock::{Declaration, Lock, declared};
 pub use crate::record::{Fence, Owner, StoreTime};

@@ -15,7 +15,7 @@ use google_cloud_gax::retry_policy::NeverRetry;
 use google_cloud_storage::client::Storage;
 use tokio::sync::Mutex;
 
-use super::error::Causes;
+use super::error::{Causes, no_token};
 use crate::backend::{BackendError, ErrorKind};
 
 pub(super) struct Client {
@@ -26,8 +26,13 @@ pub(super) struct Client {
 enum State {
     Unmade,
     /// Under way. Kept here, so that a request whose time is up leaves it for the next one to go on with.
-    Making(Pin<Box<dyn Future<Output = Result<Storage, ClientFault>> + Send>>),
-    Made(Arc<Storage>),
+    Making(Pin<Box<dyn Future<Output = Result<Made, ClientFault>> + Send>>),
+    Made(Arc<Made>),
+}
+
+pub(super) struct Made {
+    pub(super) storage: Storage,
+    credentials: Credentials,
 }
 
 impl Client {
@@ -47,14 +52,23 @@ impl Client {
         Ok(())
     }
 
-    pub(super) async fn get(&self) -> Result<Arc<Storage>, BackendError> {
+    /// Waits for the first token.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub(super) async fn connect(&self) -> Result<(), BackendError> {
+        let made = self.get().await?;
+        made.credentials.headers(Default::default()).await.map(drop).map_err(|error| no_token(&error))
+    }
+
+    pub(super) async fn get(&self) -> Result<Arc<Made>, BackendError> {
         let mut state = self.state.lock().await;
         if matches!(*state, State::Unmade) {
             *state = self.begin()?;
         }
         if let State::Making(making) = &mut *state {
             match making.await {
-                Ok(storage) => *state = State::Made(Arc::new(storage)),
+                Ok(made) => *state = State::Made(Arc::new(made)),
                 Err(fault) => {
                     *state = State::Unmade;
                     let unfit = BackendError::new(
@@ -66,7 +80,7 @@ impl Client {
             }
         }
         match &*state {
-            State::Made(storage) => Ok(storage.clone()),
+            State::Made(made) => Ok(made.clone()),
             State::Unmade | State::Making(_) => {
                 Err(BackendError::new(ErrorKind::Unavailable, "the client for Cloud Storage is not ready"))
             }
@@ -75,25 +89,45 @@ impl Client {
 
     /// Credentials that have failed for good are never tried again by the client that has them: the next request
     /// makes a new one, and finds them mended or not.
-    pub(super) async fn discard(&self, failed: &Arc<Storage>) {
+    pub(super) async fn discard(&self, failed: &Arc<Made>) {
         let mut state = self.state.lock().await;
-        if matches!(&*state, State::Made(storage) if Arc::ptr_eq(storage, failed)) {
+        if matches!(&*state, State::Made(made) if Arc::ptr_eq(made, failed)) {
             *state = State::Unmade;
         }
     }
 
     fn begin(&self) -> Result<State, BackendError> {
+        let credentials = match &self.emulator {
+            Some(_) => credentials::anonymous::Builder::new().build(),
+            None => found().map_err(|fault| no_credentials(&fault))?,
+        };
         // One request is one request: what to do about a failure is the engine's to decide, which knows how long the
         // lease is good for. The client's own default would try for 300 s, and tell one's own success as a refusal.
-        let builder = Storage::builder().with_retry_policy(NeverRetry);
+        let builder = Storage::builder().with_retry_policy(NeverRetry).with_credentials(credentials.clone());
         let builder = match &self.emulator {
-            Some(address) => builder
-                .with_endpoint(address)
-                .with_credentials(credentials::anonymous::Builder::new().build()),
-            None => builder.with_credentials(found().map_err(|fault| no_credentials(&fault))?),
+            Some(address) => builder.with_endpoint(address),
+            None => builder,
         };
-        Ok(State::Making(Box::pin(builder.build())))
+        Ok(State::Making(Box::pin(async move { Ok(Made { storage: builder.build().await?, credentials }) })))
     }
+}
+
+/// What is wrong with the credentials that the environment points to, found without sending anything. That a workload
+/// has no service account at all is only seen when a token is asked for.
+pub(crate) fn credentials_fault() -> Option<String> {
+    // They want a runtime for the task that renews the token. It never runs here.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;
+    let fault = {
+        let _inside = runtime.enter();
+        found().err().map(|fault| told(&no_credentials(&fault)))
+    };
+    runtime.shutdown_background();
+    fault
+}
+
+/// An error and its cause as one sentence.
+pub(crate) fn told(error: &BackendError) -> String {
+    Causes::of(error).to_string()
 }
 
 /// Application Default Credentials, for this service only.

@@ -1,5 +1,6 @@
 //! Which bucket, and how to get there.
 
+use super::client::credentials_fault;
 use crate::config::ConfigError;
 use crate::name::Namespace;
 
@@ -43,6 +44,19 @@ pub(crate) struct Place {
 }
 
 impl GcsConfig {
+    /// All that is wrong, at once: with these settings, and with the credentials that the environment points to.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        let settings = self.place().err();
+        // An emulator is spoken to without any.
+        let credentials = if self.emulator().is_none() { credentials_fault() } else { None };
+        settings.iter().flat_map(ConfigError::faults).cloned().chain(credentials).collect()
+    }
+
+    fn emulator(&self) -> Option<String> {
+        let from_environment = || std::env::var("STORAGE_EMULATOR_HOST").ok();
+        self.emulator.clone().or_else(from_environment).filter(|host| !host.is_empty())
+    }
+
     /// # Errors
     /// All that is wrong, at once.
     pub(crate) fn place(&self) -> Result<Place, ConfigError> {
@@ -59,10 +73,8 @@ impl GcsConfig {
             };
             faults.push(format!("`{bucket}` is not the name of a bucket: {fault}{or}"));
         }
-        let told = self.emulator.clone();
-        let told =
-            told.or_else(|| std::env::var("STORAGE_EMULATOR_HOST").ok().filter(|host| !host.is_empty()));
-        let emulator = told.and_then(|host| emulator(&host).map_err(|fault| faults.push(fault)).ok());
+        let emulator =
+            self.emulator().and_then(|host| emulator(&host).map_err(|fault| faults.push(fault)).ok());
         match namespace {
             Some(namespace) if faults.is_empty() => Ok(Place { namespace, bucket, emulator }),
             _ => Err(ConfigError::new(faults)),

@@ -64,6 +64,11 @@ const RETAINED_TEXT: [&str; 4] =
 /// Reasons of a 403 that a 429 would give as well.
 const LIMITED: [&str; 3] = ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"];
 
+const LOGIN: &str = "no token could be had. On a machine of yours, run `gcloud auth application-default login`; in the \
+                     cloud, attach a service account to the workload";
+const CREDENTIALS: &str =
+    "the credentials are not valid. Renew them, or attach a service account to the workload";
+
 /// The table.
 pub(super) fn meaning(verb: Verb, sign: &Sign) -> Meaning {
     use ErrorKind::{Denied, Misconfigured, Throttled, Unavailable, UnknownOutcome};
@@ -114,12 +119,11 @@ pub(super) fn sign(error: &Error) -> Sign {
             message: status.map(|status| status.message.clone()).unwrap_or_default(),
         };
     }
-    if error.is_connect() {
+    if let Some(cause) = error.source().and_then(|cause| cause.downcast_ref::<CredentialsError>()) {
+        Sign::NoToken { is_transient: cause.is_transient() }
+    } else if error.is_transient_and_before_rpc() {
         Sign::NoConnection
-    } else if error.is_authentication() {
-        let cause = error.source().and_then(|cause| cause.downcast_ref::<CredentialsError>());
-        Sign::NoToken { is_transient: cause.is_some_and(CredentialsError::is_transient) }
-    } else if error.is_binding() || error.is_serialization() {
+    } else if error.is_serialization() {
         Sign::NoRequest
     } else {
         Sign::NoAnswer
@@ -153,15 +157,8 @@ pub(super) fn failed(
             ": there is no bucket `{bucket}`. Create it (`gcloud storage buckets create gs://{bucket} \
              --uniform-bucket-level-access --public-access-prevention`), or set TAKO_BUCKET to the one that you have"
         ),
-        Advice::Credentials => {
-            ": the credentials are not valid. Renew them, or attach a service account to the workload"
-                .to_owned()
-        }
-        Advice::Login => {
-            ": no token could be had. On a machine of yours, run `gcloud auth application-default login`; \
-             in the cloud, attach a service account to the workload"
-                .to_owned()
-        }
+        Advice::Credentials => format!(": {CREDENTIALS}"),
+        Advice::Login => format!(": {LOGIN}"),
         Advice::Permission => format!(
             ": this program may not {does} there; it needs {permissions}. Grant its service account \
              `roles/storage.objectUser` on the bucket (`tako::cloud` shows a narrower grant)"
@@ -173,6 +170,14 @@ pub(super) fn failed(
         }
     };
     BackendError::new(kind, format!("{asks} `gs://{bucket}/{path}` {what}{advice}"))
+        .with_source(Causes::of(error))
+}
+
+/// The error when the first token cannot be had.
+pub(super) fn no_token(error: &CredentialsError) -> BackendError {
+    let (kind, advice) =
+        if error.is_transient() { (ErrorKind::Unavailable, LOGIN) } else { (ErrorKind::Denied, CREDENTIALS) };
+    BackendError::new(kind, format!("asking for access to Google Cloud failed: {advice}"))
         .with_source(Causes::of(error))
 }
 

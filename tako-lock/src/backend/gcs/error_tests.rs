@@ -1,7 +1,6 @@
 //! A test for each row of the table, and the signs of real errors.
 
 use google_cloud_gax::error::CredentialsError;
-use google_cloud_gax::error::rpc::Status;
 use google_cloud_storage::Error;
 
 use super::Verb::{Read, Swap, Touch};
@@ -142,14 +141,6 @@ fn the_clients_errors_show_their_signs() {
         let error = Error::authentication(CredentialsError::from_msg(is_transient, "no token"));
         assert_eq!(sign(&error), Sign::NoToken { is_transient });
     }
-}
-
-#[test]
-fn the_reason_is_found_in_the_services_own_body() {
-    let body = r#"{"error":{"code":403,"message":"no","errors":[{"reason":"retentionPolicyNotMet","domain":"global"}]}}"#;
-    let parsed = Status::try_from(&body.as_bytes().to_vec().into()).unwrap();
-    let error = Error::service_with_http_metadata(parsed, Some(403), None);
-    assert_eq!(sign(&error), status(403, "retentionPolicyNotMet", "no"));
 }
 
 #[test]

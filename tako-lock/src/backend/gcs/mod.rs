@@ -9,14 +9,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use google_cloud_storage::Error;
-use google_cloud_storage::client::Storage;
 use google_cloud_storage::model::Object;
 use google_cloud_storage::read_resume_policy::NeverResume;
 
-use self::client::Client;
+pub(crate) use self::client::told;
+use self::client::{Client, Made};
 pub use self::config::GcsConfig;
 pub(crate) use self::config::Place;
-use self::error::{Meaning, Verb, failed, meaning, sign};
+use self::error::{Meaning, Sign, Verb, failed, meaning, sign};
 use super::{BackendError, ErrorKind, Key, LeaseBackend, Record, StoreTime, Stored, Swap, Token};
 use crate::config::ConfigError;
 
@@ -88,6 +88,14 @@ impl GcsLease {
         self.client.prepare()
     }
 
+    /// Waits for the first token.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub(crate) async fn connect(&self) -> Result<(), BackendError> {
+        self.client.connect().await
+    }
+
     /// One upload: a multipart POST. `None`: the condition did not hold.
     async fn write(
         &self,
@@ -100,6 +108,7 @@ impl GcsLease {
         // a third part, which emulators refuse or take for content.
         let checksum = crc32c::crc32c(body.as_bytes());
         let write = client
+            .storage
             .write_object(&self.parent, path, body)
             .set_content_type(wire::CONTENT_TYPE)
             .set_cache_control(wire::CACHE_CONTROL)
@@ -118,7 +127,7 @@ impl GcsLease {
     async fn read(&self, path: &str) -> Result<Option<(Vec<u8>, i64)>, BackendError> {
         let client = self.client.get().await?;
         // A read that breaks off is read anew by the engine, and not quietly resumed in here.
-        let read = client.read_object(&self.parent, path).with_read_resume_policy(NeverResume);
+        let read = client.storage.read_object(&self.parent, path).with_read_resume_policy(NeverResume);
         let broken = async |error: Error| self.no(Verb::Read, path, &client, &error).await.map(|()| None);
         let mut answer = match read.send().await {
             Ok(answer) => answer,
@@ -145,13 +154,14 @@ impl GcsLease {
         &self,
         verb: Verb,
         path: &str,
-        client: &Arc<Storage>,
+        client: &Arc<Made>,
         error: &Error,
     ) -> Result<(), BackendError> {
-        if error.is_authentication() && !error.is_transient_and_before_rpc() {
+        let sign = sign(error);
+        if sign == (Sign::NoToken { is_transient: false }) {
             self.client.discard(client).await;
         }
-        match meaning(verb, &sign(error)) {
+        match meaning(verb, &sign) {
             Meaning::Absent | Meaning::Refused => Ok(()),
             Meaning::Failed(kind, advice) => Err(failed(verb, &self.bucket, path, kind, advice, error)),
         }
