@@ -2,6 +2,7 @@
 
 mod cell;
 mod cost;
+mod crowd;
 mod limits;
 mod matrix;
 mod parity;

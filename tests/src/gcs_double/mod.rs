@@ -160,6 +160,11 @@ impl Bucket {
         self.state().shelf.is_gone = true;
     }
 
+    /// Stops looking at conditions.
+    pub fn neglect(&self) {
+        self.state().shelf.is_careless = true;
+    }
+
     /// Lets the server's clock show so many milliseconds more than the host's.
     pub fn set_clock_ahead(&self, milliseconds: i64) {
         self.state().shelf.ahead = milliseconds;
