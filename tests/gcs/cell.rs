@@ -58,6 +58,8 @@ pub(crate) enum Trouble {
     Deleted,
     NotARecord,
     TakenByForce,
+    DatedAhead,
+    DatedBehind,
     /// From then on.
     BucketGone,
     /// From then on, for writes.
@@ -77,7 +79,7 @@ pub(crate) enum Trouble {
 pub(crate) const STEPS: [Step; 7] =
     [Step::Look, Step::Claim, Step::TryClaim, Step::Takeover, Step::Beat, Step::NextBeat, Step::Release];
 
-pub(crate) const TROUBLES: [Trouble; 28] = {
+pub(crate) const TROUBLES: [Trouble; 30] = {
     use Trouble::*;
     [
         Throttled,
@@ -101,6 +103,8 @@ pub(crate) const TROUBLES: [Trouble; 28] = {
         Deleted,
         NotARecord,
         TakenByForce,
+        DatedAhead,
+        DatedBehind,
         BucketGone,
         OutOfService,
         RetentionPolicy,
@@ -164,6 +168,8 @@ impl Trouble {
             Trouble::NotARecord => Fault::Replaced("not a record"),
             Trouble::TakenByForce => Fault::Replaced(RIVAL),
             Trouble::BucketGone => Fault::Closed,
+            Trouble::DatedAhead => Fault::Dated(7_200_000),
+            Trouble::DatedBehind => Fault::Dated(-7_200_000),
             Trouble::RetentionPolicy => return bucket.retain(),
             Trouble::GenerationsDown => return bucket.generations(Generations::Down),
             Trouble::GenerationsUpAndDown => return bucket.generations(Generations::UpAndDown),

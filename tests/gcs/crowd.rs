@@ -47,9 +47,10 @@ async fn a_crowd_of_new_processes_meets_no_error_at_a_lock_that_nobody_had_yet()
 async fn a_crowd_of_new_processes_gets_in_one_after_another() {
     let (bucket, engines) = processes("crowd-run", 8).await;
     bucket.limit(SHORT.pace);
-    let windows = engines.iter().cloned().map(async |engine| {
-        LOCK.run(&engine.ctx(), async |ctx| ctx.check().map(|()| ctx.fence())).await
-    });
+    let windows = engines
+        .iter()
+        .cloned()
+        .map(async |engine| LOCK.run(&engine.ctx(), async |ctx| ctx.check().map(|()| ctx.fence())).await);
     let mut fences = windows.collect::<JoinSet<_>>().join_all().await;
     fences.sort_by_key(|fence| fence.as_ref().ok().copied().flatten());
     fences.dedup_by_key(|fence| fence.as_ref().expect("a window").expect("a live lease"));

@@ -43,6 +43,8 @@ pub enum Fault {
     Trickle(Duration),
     /// It is carried out, and this is the answer's body.
     Garbled(&'static str),
+    /// It is carried out, and dated so many milliseconds ahead of the server's clock.
+    Dated(i64),
     /// The object is removed first, as by an operator's hand.
     Removed,
     /// This is written over the object first, as by an operator's hand.

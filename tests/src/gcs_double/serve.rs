@@ -88,7 +88,10 @@ async fn answer(bucket: &Bucket, asked: &Asked, number: usize, fault: Option<Fau
         Some(Fault::Closed) => bucket.close(),
         _ => {}
     }
-    let (mut reply, made) = bucket.carry_out(asked);
+    let (mut reply, made) = match fault {
+        Some(Fault::Dated(ahead)) => bucket.carry_out_dated(asked, ahead),
+        _ => bucket.carry_out(asked),
+    };
     match fault {
         Some(Fault::StatusOnceDone(status, reason)) => reply = Reply::error(status, reason),
         Some(Fault::Garbled(body)) => reply.body = body.into(),
@@ -213,6 +216,13 @@ impl Bucket {
         if let Some(entry) = self.state().history.entries.get_mut(number) {
             amend(entry);
         }
+    }
+
+    fn carry_out_dated(&self, asked: &Asked, ahead: i64) -> (Reply, Option<i64>) {
+        let before = std::mem::replace(&mut self.state().shelf.ahead, ahead);
+        let done = self.carry_out(asked);
+        self.state().shelf.ahead = before;
+        done
     }
 
     fn carry_out(&self, asked: &Asked) -> (Reply, Option<i64>) {
