@@ -123,7 +123,8 @@ async fn left_behind(name: &str, fault: Fault) -> (Bucket, Duration) {
 #[tokio::test]
 async fn a_release_that_never_comes_through_lets_the_next_one_in_when_the_lease_has_run_out() {
     let (bucket, waited) = left_behind("limits-503", Fault::Status(503, "backendError")).await;
-    let least = SHORT.ttl + SHORT.guard - Duration::from_millis(600);
+    // The work and the time until the claim was confirmed go off it.
+    let least = SHORT.ttl;
     assert!(waited >= least, "it got in after {waited:?}, over a lease that had not run out");
     assert!(waited <= (SHORT.ttl + SHORT.guard + SHORT.poll) * 2, "it got in after {waited:?}");
     assert!(bucket.record(OBJECT).is_some_and(|record| record.is_released()));

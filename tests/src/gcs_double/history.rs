@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tako::backend::{Owner, Record, StoreTime};
+use tako::backend::{Record, StoreTime};
 
 use super::fault::{Fault, Kind};
 
@@ -61,10 +61,8 @@ impl History {
         if record.is_released() {
             return Kind::Release;
         }
-        match *self.seen.entry(owner_text(owner)).or_insert(*expires) == *expires {
-            true => Kind::Claim,
-            false => Kind::Beat,
-        }
+        let first = self.seen.entry(owner.as_str().to_owned()).or_insert(*expires);
+        if *first == *expires { Kind::Claim } else { Kind::Beat }
     }
 
     pub(super) fn number_of(&self, kind: Kind) -> usize {
@@ -81,8 +79,4 @@ impl History {
             others: self.number_of(Kind::Other),
         }
     }
-}
-
-fn owner_text(owner: &Owner) -> String {
-    owner.to_string()
 }

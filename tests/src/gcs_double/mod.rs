@@ -178,7 +178,7 @@ impl Bucket {
     /// Writes an object, as an operator would.
     pub fn put(&self, object: &str, body: &[u8]) {
         let upload = Upload { name: object.to_owned(), body: body.to_vec(), ..Upload::default() };
-        self.state().shelf.put(&upload);
+        self.state().shelf.put(&upload, 0);
     }
 
     /// What an object holds.

@@ -88,10 +88,8 @@ async fn answer(bucket: &Bucket, asked: &Asked, number: usize, fault: Option<Fau
         Some(Fault::Closed) => bucket.close(),
         _ => {}
     }
-    let (mut reply, made) = match fault {
-        Some(Fault::Dated(ahead)) => bucket.carry_out_dated(asked, ahead),
-        _ => bucket.carry_out(asked),
-    };
+    let ahead = if let Some(Fault::Dated(ahead)) = fault { ahead } else { 0 };
+    let (mut reply, made) = bucket.carry_out(asked, ahead);
     match fault {
         Some(Fault::StatusOnceDone(status, reason)) => reply = Reply::error(status, reason),
         Some(Fault::Garbled(body)) => reply.body = body.into(),
@@ -218,23 +216,17 @@ impl Bucket {
         }
     }
 
-    fn carry_out_dated(&self, asked: &Asked, ahead: i64) -> (Reply, Option<i64>) {
-        let before = std::mem::replace(&mut self.state().shelf.ahead, ahead);
-        let done = self.carry_out(asked);
-        self.state().shelf.ahead = before;
-        done
-    }
-
-    fn carry_out(&self, asked: &Asked) -> (Reply, Option<i64>) {
-        let shelf = &mut self.state().shelf;
+    /// `ahead`: dated so much ahead of the server's clock.
+    fn carry_out(&self, asked: &Asked, ahead: i64) -> (Reply, Option<i64>) {
+        let stock = &mut self.state().shelf;
         match (asked.method.as_str(), &asked.upload) {
-            ("POST", Some(upload)) => shelf.insert(upload),
-            ("GET", None) if asked.wants_media => (shelf.media(&asked.object), None),
-            ("GET", None) => match shelf.metadata(&asked.object) {
+            ("POST", Some(upload)) => stock.insert(upload, ahead),
+            ("GET", None) if asked.wants_media => (stock.media(&asked.object), None),
+            ("GET", None) => match stock.metadata(&asked.object) {
                 serde_json::Value::Null => (Reply::error(404, "notFound"), None),
                 metadata => (Reply::json(200, &metadata), None),
             },
-            ("DELETE", None) => (shelf.delete(&asked.object), None),
+            ("DELETE", None) => (stock.delete(&asked.object), None),
             _ => (Reply::error(400, "invalid"), None),
         }
     }

@@ -74,7 +74,7 @@ impl Shelf {
     }
 
     /// The reply, and the generation that was made.
-    pub(super) fn insert(&mut self, upload: &Upload) -> (Reply, Option<i64>) {
+    pub(super) fn insert(&mut self, upload: &Upload, ahead: i64) -> (Reply, Option<i64>) {
         let refused = |status, reason| (Reply::error(status, reason), None);
         if self.is_gone {
             return refused(404, "notFound");
@@ -93,26 +93,26 @@ impl Shelf {
         if self.retains && present.is_some() {
             return refused(403, "retentionPolicyNotMet");
         }
-        let generation = self.put(upload);
+        let generation = self.put(upload, ahead);
         (Reply::json(200, &self.metadata(&upload.name)), Some(generation))
     }
 
     /// Writes without asking: an operator's hand.
-    pub(super) fn put(&mut self, upload: &Upload) -> i64 {
+    pub(super) fn put(&mut self, upload: &Upload, ahead: i64) -> i64 {
         const BASE: i64 = 1_796_134_558_073_883;
         self.made += 1;
-        let generation = match self.generations {
-            Generations::Up => BASE + self.made * 1_013,
-            Generations::UpAndDown if self.made % 2 == 0 => BASE - self.made * 1_013,
-            Generations::UpAndDown => BASE + self.made * 1_013,
-            Generations::Down => BASE - self.made * 1_013,
+        let is_lower = match self.generations {
+            Generations::Up => false,
+            Generations::UpAndDown => self.made % 2 == 0,
+            Generations::Down => true,
         };
+        let generation = BASE + self.made * if is_lower { -1_013 } else { 1_013 };
         let object = Object {
             generation,
             body: upload.body.clone(),
             cache_control: upload.cache_control.clone(),
             content_type: upload.content_type.clone(),
-            updated: self.time(),
+            updated: self.time(ahead),
         };
         self.objects.insert(upload.name.clone(), object);
         generation
@@ -158,9 +158,9 @@ impl Shelf {
         true
     }
 
-    pub(super) fn time(&self) -> StoreTime {
+    fn time(&self, ahead: i64) -> StoreTime {
         let here = StoreTime::from(SystemTime::now()).as_millis();
-        StoreTime::from_millis(here.saturating_add_signed(self.ahead))
+        StoreTime::from_millis(here.saturating_add_signed(self.ahead + ahead))
     }
 
     pub(super) fn metadata(&self, name: &str) -> serde_json::Value {
