@@ -244,12 +244,12 @@ impl Shared {
         &self,
         check: &mut Check,
         step: &'static str,
-        send: impl Fn(&dyn Store) -> Reply<T>,
+        request: impl Fn(&dyn Store) -> Reply<T>,
     ) -> Result<T, Fault> {
         let mut tries = 0;
         loop {
             let sent = self.world.now();
-            match send(&*self.store).answer().await {
+            match request(&*self.store).answer().await {
                 Ok(answer) => {
                     check.round_trips.push((step, self.world.now().since(sent)));
                     return Ok(answer);

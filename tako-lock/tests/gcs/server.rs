@@ -1,14 +1,14 @@
 //! A server of a few lines on a thread: one fixed answer, or a bucket that compares and swaps.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// What a request is answered.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// A status and a body of JSON.
     Text(u16, String),
     /// An object's body, and its generation.
@@ -20,7 +20,7 @@ pub enum Answer {
 }
 
 /// An error as the service words it.
-pub fn error(code: u16, reason: &str) -> Answer {
+pub(crate) fn error(code: u16, reason: &str) -> Answer {
     let body = format!(
         r#"{{"error":{{"code":{code},"message":"so it is","errors":[{{"reason":"{reason}","domain":"global"}}]}}}}"#
     );
@@ -28,7 +28,7 @@ pub fn error(code: u16, reason: &str) -> Answer {
 }
 
 /// The answer to a write.
-pub fn stored(generation: u64) -> Answer {
+pub(crate) fn stored(generation: u64) -> Answer {
     let body = format!(
         r#"{{"kind":"storage#object","bucket":"demo-tako","generation":"{generation}","updated":"2026-12-01T12:00:00.250Z"}}"#
     );
@@ -36,7 +36,7 @@ pub fn stored(generation: u64) -> Answer {
 }
 
 /// The answer to a read.
-pub fn file(generation: u64, body: String) -> Answer {
+pub(crate) fn file(generation: u64, body: String) -> Answer {
     Answer::File(generation, body)
 }
 
@@ -49,23 +49,23 @@ struct Shared {
     is_over: AtomicBool,
 }
 
-pub struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
 
 impl Server {
-    pub fn always(answer: Answer) -> Server {
+    pub(crate) fn always(answer: Answer) -> Server {
         Server::start(Box::new(move |_| answer.clone()))
     }
 
     /// A bucket as it should be.
-    pub fn bucket() -> Server {
+    pub(crate) fn bucket() -> Server {
         Server::keeping(|stored, expected| if stored == expected { None } else { Some(412) })
     }
 
     /// A bucket with a retention policy: nothing is written over.
-    pub fn retained() -> Server {
+    pub(crate) fn retained() -> Server {
         Server::keeping(|stored, expected| match stored {
             0 if expected == 0 => None,
             _ if stored == expected => Some(403),
@@ -74,7 +74,7 @@ impl Server {
     }
 
     /// A server that does not look at the condition.
-    pub fn careless() -> Server {
+    pub(crate) fn careless() -> Server {
         Server::keeping(|_, _| None)
     }
 
@@ -136,23 +136,23 @@ impl Server {
         Server { address, shared }
     }
 
-    pub fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         self.address.to_string()
     }
 
     /// What was asked, head and body, in order.
-    pub fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.shared.requests.lock().unwrap().clone()
     }
 
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 }
 
 impl Server {
     /// Nobody listens any more.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
         // Wakes the listener, which then goes; when it has gone, the next connection is refused.
         while TcpStream::connect(self.address).is_ok() {

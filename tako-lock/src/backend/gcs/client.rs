@@ -58,7 +58,9 @@ impl Client {
     /// It cannot be had.
     pub(super) async fn connect(&self) -> Result<(), BackendError> {
         let made = self.get().await?;
-        made.credentials.headers(Default::default()).await.map(drop).map_err(|error| no_token(&error))
+        #[expect(clippy::default_trait_access, reason = "the type's crate is not among ours")]
+        let headers = made.credentials.headers(Default::default()).await;
+        headers.map(drop).map_err(|error| no_token(&error))
     }
 
     pub(super) async fn get(&self) -> Result<Arc<Made>, BackendError> {

@@ -140,7 +140,11 @@ pub(super) fn failed(
     error: &Error,
 ) -> BackendError {
     let (asks, permissions, does) = match verb {
-        Verb::Read => ("reading", "`storage.objects.get`", "read"),
+        Verb::Read => (
+            "reading",
+            "`storage.objects.get` and, where there is nothing yet, `storage.objects.list`",
+            "read",
+        ),
         Verb::Swap | Verb::Touch => {
             ("writing", "`storage.objects.create` and, to overwrite, `storage.objects.delete`", "write")
         }
@@ -181,6 +185,9 @@ pub(super) fn no_token(error: &CredentialsError) -> BackendError {
         .with_source(Causes::of(error))
 }
 
+/// A page of HTML from some server between is no help in a log.
+const LONGEST: usize = 1_000;
+
 /// The client's error with all that caused it as one text: the client repeats each cause in the text above it.
 #[derive(Debug)]
 pub(super) struct Causes(String);
@@ -197,8 +204,6 @@ impl Causes {
             }
             next = cause.source();
         }
-        // A page of HTML from some server between is no help in a log.
-        const LONGEST: usize = 1_000;
         if text.len() > LONGEST {
             text.truncate(text.floor_char_boundary(LONGEST));
             text.push('\u{2026}');

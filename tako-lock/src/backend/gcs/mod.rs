@@ -117,7 +117,8 @@ impl GcsLease {
             Some(generation) => (Verb::Swap, write.set_if_generation_match(generation)),
             None => (Verb::Touch, write),
         };
-        match write.send_unbuffered().await {
+        // Thirty kilobytes of future are better off on the heap.
+        match Box::pin(write.send_unbuffered()).await {
             Ok(object) => Ok(Some(object)),
             Err(error) => self.no(verb, path, &client, &error).await.map(|()| None),
         }
