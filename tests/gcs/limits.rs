@@ -7,7 +7,7 @@ use std::time::Duration;
 use tako::backend::Record;
 use tako::prelude::{Ctx, Lock, lock};
 use tako::{Engine, LockError};
-use tako_lock_tests::gcs_double::{Bucket, Entry, Fault, Kind};
+use tako_lock_tests::gcs_double::{Bucket, Entry, Fault, Kind, log};
 use tako_lock_tests::gcs_engine::{SHORT, engine};
 use tako_lock_tests::gcs_server::DOUBLE;
 use tokio::task::JoinSet;
@@ -71,7 +71,8 @@ fn check_the_pace(history: &[Entry]) {
     let count = |kind, status| {
         history.iter().filter(|entry| entry.kind == kind && entry.status == Some(status)).count()
     };
-    assert_eq!((count(Kind::Claim, 200), count(Kind::Release, 200)), (20, 20));
+    let written = (count(Kind::Claim, 200), count(Kind::Release, 200));
+    assert_eq!(written, (20, 20), "{}", log(history));
     assert!(count(Kind::Claim, 429) + count(Kind::Release, 429) > 0, "the limit was never met");
     // Waiting is reading: a claim is sent only to a record that was seen free, and loses that race at most.
     let free = |entry: &Entry| entry.record.as_ref().is_none_or(Record::is_released);

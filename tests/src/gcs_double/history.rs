@@ -47,6 +47,16 @@ impl Counts {
     }
 }
 
+/// A history for people: a line for each request.
+pub fn log(history: &[Entry]) -> String {
+    let line = |entry: &Entry| {
+        let Entry { at, kind, if_generation, record, fault, made, status, .. } = entry;
+        let owner = record.as_ref().map(|record| record.owner.as_str());
+        format!("{at:?} {kind:?} {owner:?} on {if_generation:?}: {fault:?} made {made:?} {status:?}\n")
+    };
+    history.iter().map(line).collect()
+}
+
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub(super) entries: Vec<Entry>,

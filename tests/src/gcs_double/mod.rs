@@ -31,7 +31,7 @@ use tokio::time::Instant;
 use self::fault::Rule;
 pub use self::fault::{Fault, Kind};
 use self::history::History;
-pub use self::history::{Counts, Entry};
+pub use self::history::{Counts, Entry, log};
 pub use self::http::{Answer, send};
 pub use self::shelf::Generations;
 use self::shelf::{Shelf, Upload};
