@@ -71,8 +71,9 @@ fn check_the_pace(history: &[Entry]) {
     let count = |kind, status| {
         history.iter().filter(|entry| entry.kind == kind && entry.status == Some(status)).count()
     };
-    let written = (count(Kind::Claim, 200), count(Kind::Release, 200));
-    assert_eq!(written, (20, 20), "{}", log(history));
+    // On a machine that is busy with other things a lease may be granted too late to be of use, and is given back.
+    let (claimed, released) = (count(Kind::Claim, 200), count(Kind::Release, 200));
+    assert!((20..=22).contains(&claimed) && claimed == released, "{}", log(history));
     assert!(count(Kind::Claim, 429) + count(Kind::Release, 429) > 0, "the limit was never met");
     // Waiting is reading: a claim is sent only to a record that was seen free, and loses that race at most.
     let free = |entry: &Entry| entry.record.as_ref().is_none_or(Record::is_released);
@@ -87,6 +88,8 @@ fn check_the_pace(history: &[Entry]) {
     assert!(lost <= 3 * 20, "{lost} claims were refused: campaigners poll by writing");
 }
 
+const WORK: Duration = Duration::from_millis(300);
+
 /// Holds the lock in one process whose releases are all in trouble, with another one waiting; the bucket, and how long
 /// after the end of the work that one got in.
 async fn left_behind(name: &str, fault: Fault) -> (Bucket, Duration) {
@@ -99,7 +102,7 @@ async fn left_behind(name: &str, fault: Fault) -> (Bucket, Duration) {
     let run = LOCK.run(&ctx, async |ctx| {
         bucket.on(Kind::Release, 0..usize::MAX, fault);
         _ = inside.send(());
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(WORK).await;
         *ended.lock().unwrap() = Some(tokio::time::Instant::now());
         ctx.check()
     });
@@ -124,8 +127,8 @@ async fn left_behind(name: &str, fault: Fault) -> (Bucket, Duration) {
 #[tokio::test]
 async fn a_release_that_never_comes_through_lets_the_next_one_in_when_the_lease_has_run_out() {
     let (bucket, waited) = left_behind("limits-503", Fault::Status(503, "backendError")).await;
-    // The work and the time until the claim was confirmed go off it.
-    let least = SHORT.ttl;
+    // Never before the first one would have given up by its own clock; its work goes off that.
+    let least = SHORT.validity().saturating_sub(WORK);
     assert!(waited >= least, "it got in after {waited:?}, over a lease that had not run out");
     assert!(waited <= (SHORT.ttl + SHORT.guard + SHORT.poll) * 2, "it got in after {waited:?}");
     assert!(bucket.record(OBJECT).is_some_and(|record| record.is_released()));
