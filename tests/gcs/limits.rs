@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tako::backend::Record;
 use tako::prelude::{Ctx, Lock, lock};
 use tako::{Engine, LockError};
 use tako_lock_tests::gcs_double::{Bucket, Entry, Fault, Kind, log};
@@ -75,17 +74,10 @@ fn check_the_pace(history: &[Entry]) {
     let (claimed, released) = (count(Kind::Claim, 200), count(Kind::Release, 200));
     assert!((20..=22).contains(&claimed) && claimed == released, "{}", log(history));
     assert!(count(Kind::Claim, 429) + count(Kind::Release, 429) > 0, "the limit was never met");
-    // Waiting is reading: a claim is sent only to a record that was seen free, and loses that race at most.
-    let free = |entry: &Entry| entry.record.as_ref().is_none_or(Record::is_released);
-    let mut is_held = false;
-    for entry in history.iter().filter(|entry| entry.object == OBJECT && entry.kind != Kind::Load) {
-        if entry.made.is_some() {
-            is_held = !free(entry);
-        }
-    }
-    assert!(!is_held);
+    // Waiting is reading: a claim is sent only where the record was seen free, so each window costs each of the other
+    // two processes one lost race at most.
     let lost = count(Kind::Claim, 412);
-    assert!(lost <= 3 * 20, "{lost} claims were refused: campaigners poll by writing");
+    assert!(lost <= 2 * claimed, "{lost} claims were refused: campaigners poll by writing");
 }
 
 const WORK: Duration = Duration::from_millis(300);
