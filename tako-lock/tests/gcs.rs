@@ -228,6 +228,68 @@ fn the_lease_is_kept_while_the_callers_runtime_is_blocked() {
     });
 }
 
+/// Runs [`with_credentials`] in a process whose credentials get their tokens from `server`; what it printed.
+fn child(server: &Server, name: &str) -> String {
+    let file =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.json", std::process::id()));
+    let token_uri = format!("http://{}/token", server.address());
+    let credentials = format!(
+        r#"{{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r","token_uri":"{token_uri}"}}"#
+    );
+    std::fs::write(&file, credentials).unwrap();
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "with_credentials", "--nocapture"])
+        .env("GOOGLE_APPLICATION_CREDENTIALS", &file)
+        .envs([("TAKO_ENV", "prod"), ("TAKO_PROJECT", "demo"), ("TAKO_APP", "gallery")])
+        .env_remove("STORAGE_EMULATOR_HOST")
+        .output()
+        .unwrap();
+    std::fs::remove_file(&file).unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+#[ignore = "a part of other tests, which run it in a process of its own"]
+fn with_credentials() {
+    // Found from the environment, outside of any runtime.
+    let program = Engine::program();
+    let config = GcsConfig {
+        project: "demo".into(),
+        app: "gallery".into(),
+        env: "prod".into(),
+        ..GcsConfig::default()
+    };
+    match bare().block_on(Engine::gcs(config)) {
+        Ok(engine) => {
+            #[expect(clippy::disallowed_methods, reason = "no runtime is left but the engine's")]
+            std::thread::sleep(Duration::from_secs(11));
+            println!("engine {}, program {}", engine.key("x").is_ok(), program.is_ok());
+        }
+        Err(error) => println!("refused: {error}"),
+    }
+}
+
+#[test]
+fn tokens_are_renewed_after_the_callers_runtime_has_ended() {
+    let token = r#"{"access_token":"t","expires_in":1,"token_type":"Bearer"}"#;
+    let server = Server::always(Answer::Text(200, token.into()));
+    let told = child(&server, "renewed");
+    assert!(told.contains("engine true, program true"), "{told}");
+    // Two engines, and each has renewed a token that was good for a second. The client does so after ten.
+    assert_eq!(server.requests().len(), 4, "{told}");
+}
+
+#[test]
+fn credentials_that_are_not_valid_are_told_at_the_start() {
+    let refused = r#"{"error":"invalid_grant","error_description":"Token has been revoked."}"#;
+    let server = Server::always(Answer::Text(400, refused.into()));
+    let told = child(&server, "revoked");
+    assert!(
+        told.contains("refused: asking for access to Google Cloud failed: the credentials are not valid"),
+        "{told}"
+    );
+}
+
 #[tokio::test]
 async fn a_check_finds_a_fit_store_fit() {
     let server = Server::bucket();

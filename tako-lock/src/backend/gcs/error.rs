@@ -173,8 +173,9 @@ pub(super) fn failed(
                 .to_owned()
         }
     };
-    BackendError::new(kind, format!("{asks} `gs://{bucket}/{path}` {what}{advice}"))
-        .with_source(Causes::of(error))
+    let is_token = error.source().and_then(|cause| cause.downcast_ref::<CredentialsError>()).is_some();
+    let causes = if is_token { Causes::root(error) } else { Causes::of(error) };
+    BackendError::new(kind, format!("{asks} `gs://{bucket}/{path}` {what}{advice}")).with_source(causes)
 }
 
 /// The error when the first token cannot be had.
@@ -182,7 +183,7 @@ pub(super) fn no_token(error: &CredentialsError) -> BackendError {
     let (kind, advice) =
         if error.is_transient() { (ErrorKind::Unavailable, LOGIN) } else { (ErrorKind::Denied, CREDENTIALS) };
     BackendError::new(kind, format!("asking for access to Google Cloud failed: {advice}"))
-        .with_source(Causes::of(error))
+        .with_source(Causes::root(error))
 }
 
 /// A page of HTML from some server between is no help in a log.
@@ -209,6 +210,15 @@ impl Causes {
             text.push('\u{2026}');
         }
         Causes(text)
+    }
+
+    /// The deepest cause alone: above it, no token says five times over that there is no token.
+    fn root(error: &(dyn std::error::Error + 'static)) -> Causes {
+        let mut deepest = error;
+        while let Some(cause) = deepest.source() {
+            deepest = cause;
+        }
+        Causes::of(deepest)
     }
 }
 
