@@ -1,42 +1,22 @@
 //! The service's limits, with several processes: one write a second of one object, and writes that come too late.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tako::prelude::{Ctx, Lock, lock};
-use tako::{Engine, LockError};
+use tako::Engine;
+use tako::prelude::{Lock, lock};
 use tako_lock_tests::gcs_double::{Bucket, Entry, Fault, Kind, log};
 use tako_lock_tests::gcs_engine::{SHORT, engine};
 use tako_lock_tests::gcs_server::DOUBLE;
 use tokio::task::JoinSet;
+
+use crate::storm::Room;
 
 static LOCK: Lock = lock!("reindex");
 const OBJECT: &str = "leases/run-gallery-test-reindex";
 
 async fn process(name: &str, label: &str) -> Engine {
     engine(&DOUBLE.endpoint(), name, label, SHORT).await
-}
-
-/// Sees that nobody is inside together, and that fences grow.
-#[derive(Default)]
-struct Room {
-    is_taken: AtomicBool,
-    last_fence: AtomicU64,
-    visits: AtomicU64,
-}
-
-impl Room {
-    async fn visit(&self, ctx: &Ctx, length: Duration) -> Result<(), LockError> {
-        assert!(!self.is_taken.swap(true, Ordering::SeqCst), "two at once");
-        let fence = ctx.fence().expect("a live lease").get();
-        assert!(self.last_fence.swap(fence, Ordering::SeqCst) < fence, "fences grow");
-        tokio::time::sleep(length).await;
-        self.visits.fetch_add(1, Ordering::SeqCst);
-        let standing = ctx.check();
-        self.is_taken.store(false, Ordering::SeqCst);
-        standing
-    }
 }
 
 /// Scenario 21.
@@ -61,7 +41,7 @@ async fn twenty_windows_of_three_processes_pass_a_store_of_one_write_a_second() 
     for ended in windows.join_all().await {
         ended.expect("a window");
     }
-    assert_eq!(room.visits.load(Ordering::SeqCst), 20);
+    assert_eq!(room.visits(), 20);
     assert!(bucket.record(OBJECT).is_some_and(|record| record.is_released()));
     check_the_pace(&bucket.history());
 }

@@ -7,6 +7,7 @@ mod limits;
 mod matrix;
 mod parity;
 mod processes;
+mod storm;
 mod suite;
 
 /// Says that a test had no server to run on.
