@@ -87,8 +87,8 @@ async fn storm(seed: u64) {
     bucket.forget();
     brew(&bucket, seed);
     let room = Arc::new(Room::default());
-    let windows = (0..9_u64).map(|number| {
-        let (ctx, room) = (processes[number as usize % 3].ctx(), room.clone());
+    let windows = (0..9_usize).map(|number| {
+        let (ctx, room) = (processes[number % 3].ctx(), room.clone());
         // The last of each process is held through a heartbeat.
         let length = if number < 6 { Duration::from_millis(20) } else { SHORT.heartbeat * 6 / 5 };
         async move { LOCK.run(&ctx, async |ctx| room.visit(&ctx, length).await).await }
