@@ -4,6 +4,12 @@
 pub mod calls;
 pub mod faulty;
 pub mod file;
+#[cfg(feature = "gcs")]
+pub mod gcs_double;
+#[cfg(feature = "gcs")]
+pub mod gcs_engine;
+#[cfg(feature = "gcs")]
+pub mod gcs_server;
 pub mod host;
 pub mod limited;
 pub mod table;
