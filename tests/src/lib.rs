@@ -2,5 +2,6 @@
 
 pub mod file;
 pub mod limited;
+pub mod sim;
 pub mod threads;
 pub mod wrong;

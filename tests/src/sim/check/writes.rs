@@ -1,0 +1,157 @@
+//! What is sent to the store, and what it carries out.
+//!
+//! - **I2**: fences grow with every claim that is carried out. No fault excuses it.
+//! - **I3**: an extension or a release is carried out only on what the same owner wrote, and an owner claims once. No
+//!   fault excuses it.
+//! - **I1, the campaigner's half**: a record is taken over only once its expiry has passed in store time, or when it
+//!   has stood still for a whole TTL + GUARD on a clock that runs 5 % fast. Promised while clock rates are bounded.
+//! - **I9**: nothing is sent in the name of a hold that was lost, or whose caller has its answer; no heartbeat after
+//!   its work has ended. No fault excuses it.
+//! - A heartbeat leaves before its holder's deadline, as reckoned from the first send of what was carried out.
+//!   Excused while a process stood still: it may find out only after.
+
+use tako::policy;
+
+use super::super::calendar::SECOND;
+use super::super::event::{Event, Verb};
+use super::super::store::Store;
+use super::Checks;
+use super::state::{Body, Owner, Record};
+
+const VALIDITY: u64 = policy::Policy::V0.validity().as_nanos() as u64;
+/// How long a record must have stood still at the least, in true time.
+const STOOD_STILL: u64 = (policy::TTL.as_micros() + policy::GUARD.as_micros()) as u64 * 100 / 106;
+
+impl Checks {
+    pub(super) fn writes(&mut self, now: u64, event: &Event) {
+        match *event {
+            Event::Sent { process, lock, verb, owner, expires, local, .. } if owner != 0 => {
+                while self.owners.len() <= owner as usize {
+                    self.owners.push(Owner::default());
+                }
+                self.sent(now, process, lock, verb, owner, expires, local);
+            }
+            Event::Landed { process, lock, verb, owner, expires, fence, is_applied: true, .. } => {
+                self.landed(now, process, lock, verb, owner, expires, fence);
+            }
+            Event::Forced { lock, owner, expires, fence, .. } => {
+                let record = &mut self.records[usize::from(lock)];
+                let broken = std::mem::replace(&mut record.owner, owner);
+                (record.expires, record.since) = (expires, now);
+                record.changes += 1;
+                if owner != 0 {
+                    record.fence = fence;
+                    if fence > record.highest {
+                        record.fences.insert(fence, owner);
+                        record.highest = fence;
+                    }
+                }
+                while self.owners.len() <= owner as usize {
+                    self.owners.push(Owner::default());
+                }
+                let broken = &mut self.owners[broken as usize];
+                broken.forced = Some(now);
+                broken.is_overwritten = true;
+            }
+            _ => {}
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "an event spelt out")]
+    fn sent(&mut self, now: u64, process: u32, lock: u8, verb: Verb, number: u32, expires: u64, local: u64) {
+        let halted = self.processes.get(&process).map_or(0, |process| process.last_halt);
+        let owner = &mut self.owners[number as usize];
+        let call = owner.call.and_then(|call| self.calls.get(&call));
+        let mut broken = None;
+        let is_new = !owner.bodies.iter().any(|body| body.expires == expires);
+        if is_new {
+            if owner.bodies.len() >= 16 {
+                owner.bodies.remove(0);
+            }
+            owner.bodies.push(Body { expires, local, sent: now });
+        }
+        match verb {
+            Verb::Claim => {
+                (owner.process, owner.lock) = (process, lock);
+                owner.claimed.get_or_insert(expires);
+                if owner.call.is_some() {
+                    broken = Some("I9: a claim is sent again although its work has started");
+                }
+            }
+            Verb::Beat => {
+                owner.tries += 1;
+                match call {
+                    Some(call) if call.lost => broken = Some("I9: a heartbeat after the loss"),
+                    Some(call) if call.ended.is_some() => broken = Some("I9: a heartbeat after the work's end"),
+                    None if owner.call.is_some() => broken = Some("I9: a heartbeat after the caller's answer"),
+                    _ => {}
+                }
+                if is_new && local >= owner.confirmed + VALIDITY && halted + 3 * SECOND < now {
+                    broken = Some("I1: a heartbeat past its holder's deadline");
+                }
+            }
+            Verb::Release => match call {
+                Some(call) if call.lost => broken = Some("I9: a release after the loss"),
+                None if owner.call.is_some() => broken = Some("I9: a release after the caller's answer"),
+                _ => {}
+            },
+            Verb::Load | Verb::Clock => {}
+        }
+        if let Some(broken) = broken {
+            self.violation(now, format!("{broken}: owner {number} of process {process}, lock {lock}"));
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "an event spelt out")]
+    fn landed(
+        &mut self,
+        now: u64,
+        process: u32,
+        lock: u8,
+        verb: Verb,
+        number: u32,
+        expires: u64,
+        fence: u64,
+    ) {
+        let record = &mut self.records[usize::from(lock)];
+        let Record { owner: before, expires: before_expires, fence: before_fence, since, .. } = *record;
+        let mut broken = None;
+        if verb == Verb::Claim {
+            let is_free = before == 0 || before_expires == 0;
+            let is_dead = Store::time(now).as_millis() >= before_expires || now - since >= STOOD_STILL;
+            if self.owners[number as usize].has_landed {
+                broken = Some("I3: a claim was carried out twice");
+            } else if fence <= record.highest {
+                broken = Some("I2: a claim with a fence that is not the highest");
+            } else if !is_free && !is_dead && self.plan.is_bounded() {
+                broken = Some("I1: a record was taken over before it had run out");
+            }
+            record.highest = record.highest.max(fence);
+            record.fences.insert(fence, number);
+            if before != 0 && before_expires != 0 {
+                self.owners[before as usize].is_overwritten = true;
+            }
+        } else if before != number {
+            broken = Some("I3: a write on a record that its hold did not write");
+        } else if before_expires == 0 {
+            broken = Some("I9: a write on a record that was given back");
+        } else if fence != before_fence {
+            broken = Some("I2: a write that changes its hold's fence");
+        }
+        (record.owner, record.expires, record.fence, record.since) = (number, expires, fence, now);
+        if verb != Verb::Beat {
+            record.changes += 1;
+        }
+        let owner = &mut self.owners[number as usize];
+        owner.has_landed = true;
+        if let Some(body) = owner.bodies.iter().find(|body| body.expires == expires) {
+            owner.confirmed = owner.confirmed.max(body.local);
+        }
+        if let Some(broken) = broken {
+            self.violation(
+                now,
+                format!("{broken}: {verb:?} by owner {number} of process {process}, lock {lock}, over owner {before}"),
+            );
+        }
+    }
+}
