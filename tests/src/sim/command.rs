@@ -8,14 +8,18 @@ use std::time::Instant;
 
 use super::calendar::{SECOND, lock};
 use super::check::Tally;
+use super::plan::Plan;
 use super::{Outcome, timeline};
 
-const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--hours H] [--threads T] [--timeline]
+const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--hours H | --minutes M] [--threads T] [--known] [--stop] [--timeline]
 
   --seeds N     how many seeds (1000)
   --from S      the first one (0)
   --hours H     simulated hours for each (1)
+  --minutes M   or minutes
   --threads T   how many run at once (all cores)
+  --known       with the faults that the engine is known not to stand
+  --stop        end with the first seed that breaks something
   --timeline    write the history of every seed, not only of those that break something
 
 A lease-hour is an hour of one lock, campaigned for by all nodes.";
@@ -27,12 +31,16 @@ pub struct Order {
     pub from: u64,
     /// How many.
     pub seeds: u64,
-    /// Simulated hours for each.
-    pub hours: u64,
+    /// Simulated minutes for each.
+    pub minutes: u64,
     /// How many at once.
     pub threads: usize,
     /// One in so many is run twice, and must come out the same.
     pub again: u64,
+    /// With the faults that the engine is known not to stand.
+    pub known: bool,
+    /// End with the first seed that breaks something.
+    pub stops: bool,
     /// Write every history.
     pub timeline: bool,
 }
@@ -79,14 +87,26 @@ pub fn main() -> ExitCode {
 
 fn parse(mut words: impl Iterator<Item = String>) -> Option<Order> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut order = Order { from: 0, seeds: 1_000, hours: 1, threads, again: 100, timeline: false };
+    let mut order = Order {
+        from: 0,
+        seeds: 1_000,
+        minutes: 60,
+        threads,
+        again: 100,
+        known: false,
+        stops: false,
+        timeline: false,
+    };
     while let Some(word) = words.next() {
         let mut number = || words.next()?.parse::<u64>().ok();
         match word.as_str() {
             "--seeds" => order.seeds = number()?,
             "--from" => order.from = number()?,
-            "--hours" => order.hours = number()?.clamp(1, 5),
+            "--hours" => order.minutes = number()?.clamp(1, 5) * 60,
+            "--minutes" => order.minutes = number()?.clamp(1, 300),
             "--threads" => order.threads = usize::try_from(number()?.clamp(1, 256)).ok()?,
+            "--stop" => order.stops = true,
+            "--known" => order.known = true,
             "--timeline" => order.timeline = true,
             _ => return None,
         }
@@ -108,7 +128,7 @@ pub fn run(order: Order) -> Summary {
                         return;
                     }
                     let violations = one(order, order.from + number, &summary);
-                    if violations > 100 {
+                    if violations > 100 || (order.stops && violations > 0) {
                         // The rest would say the same.
                         stop.store(true, Ordering::Relaxed);
                     }
@@ -123,17 +143,17 @@ pub fn run(order: Order) -> Summary {
 
 /// Runs one seed; tells how many violations there are by now.
 fn one(order: Order, seed: u64, summary: &Mutex<Summary>) -> usize {
-    let length = order.hours * 3_600 * SECOND;
-    let outcome = super::run(seed, length, order.timeline);
+    let plan = Plan { spares: !order.known, ..Plan::new(seed, order.minutes * 60 * SECOND) };
+    let outcome = super::run(plan.clone(), order.timeline);
     let mut violations = Vec::new();
     if seed.is_multiple_of(order.again) {
-        let again = super::run(seed, length, false).digest;
+        let again = super::run(plan, false).digest;
         if again != outcome.digest {
             violations.push(format!("seed {seed}: run again, it came out otherwise"));
         }
     }
     if !outcome.violations.is_empty() {
-        violations.push(report(&outcome, order.hours));
+        violations.push(report(&outcome));
     } else if order.timeline {
         write(&outcome);
     }
@@ -149,19 +169,20 @@ fn one(order: Order, seed: u64, summary: &Mutex<Summary>) -> usize {
     summary.violations.len()
 }
 
-fn report(outcome: &Outcome, hours: u64) -> String {
-    let seed = outcome.plan.seed;
+fn report(outcome: &Outcome) -> String {
+    let (seed, minutes) = (outcome.plan.seed, outcome.plan.length / SECOND / 60);
+    let known = if outcome.plan.spares { "" } else { " --known" };
     let mut report = format!("seed {seed} ({:?}):", outcome.plan.class);
     for (at, what) in outcome.violations.iter().take(5) {
         report.push_str(&format!("\n  {} {what}", timeline::clock(*at)));
     }
     // The same again, this time with every event kept.
-    let kept = super::run(seed, outcome.plan.length, true);
+    let kept = super::run(outcome.plan.clone(), true);
     for path in write(&kept) {
         report.push_str(&format!("\n  history: {}", path.display()));
     }
     report.push_str(&format!(
-        "\n  replay: cargo run --release -p tako-lock-tests --bin simulate -- --from {seed} --seeds 1 --hours {hours} --timeline"
+        "\n  replay: cargo run --release -p tako-lock-tests --bin simulate -- --from {seed} --seeds 1 --minutes {minutes}{known} --timeline"
     ));
     report
 }

@@ -77,7 +77,16 @@ pub enum Event {
     /// A request leaves its process, whose monotonic clock shows `local`. `fault`: what will befall it.
     Sent { process: u32, lock: u8, verb: Verb, owner: u32, expires: u64, local: u64, fault: Option<Fault> },
     /// The store was asked for a write that a process sent at `sent`, and carried it out or not.
-    Landed { process: u32, lock: u8, verb: Verb, owner: u32, expires: u64, fence: u64, sent: u64, is_applied: bool },
+    Landed {
+        process: u32,
+        lock: u8,
+        verb: Verb,
+        owner: u32,
+        expires: u64,
+        fence: u64,
+        sent: u64,
+        is_applied: bool,
+    },
     /// The true answer to a write is back at its process, within the time that a request may take.
     Heard { process: u32, lock: u8, verb: Verb, owner: u32, sent: u64 },
     /// A user's work starts.

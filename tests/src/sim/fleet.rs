@@ -86,7 +86,7 @@ impl Fleet {
     fn boot(&self, node: usize, clocks: &Arc<Clocks>) -> Running {
         let number = self.births.fetch_add(1, Ordering::Relaxed) + 1;
         let node = u8::try_from(node).unwrap_or(u8::MAX);
-        let process = Process::new(self.simulation.clone(), node, number, clocks.clone());
+        let process = Process::new(self.simulation.clone(), number, clocks.clone());
         self.simulation.note(Event::Born { process: number, node });
         lock(&self.processes).push(process.clone());
         let engine = Engine::builder(Link(process.clone()))
@@ -170,6 +170,9 @@ impl Fleet {
         let how = self.draw(|chance| chance.below(3));
         let now = self.simulation.calendar.now();
         let mut store = lock(&self.simulation.store);
+        if fault == Fault::Delete && self.simulation.plan.spares && store.is_being_created(now, place) {
+            return;
+        }
         let record = if fault == Fault::Delete {
             store.delete(place).map(|_| None)
         } else {
@@ -210,7 +213,8 @@ impl Fleet {
 
     /// Everything ends, and nothing must be left of it.
     async fn wind_down(&self) {
-        let idle = || lock(&self.processes).iter().all(|process| process.has_crashed() || process.tasks() == 0);
+        let idle =
+            || lock(&self.processes).iter().all(|process| process.has_crashed() || process.tasks() == 0);
         for node in &mut *lock(&self.nodes) {
             if let Some(running) = &node.running {
                 running.is_closing.store(true, Ordering::Relaxed);

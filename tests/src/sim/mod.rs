@@ -86,7 +86,11 @@ impl Simulation {
 /// The number of a lock, by its identity.
 fn place(identity: &str) -> u8 {
     let is_named = |lock: &&&tako::prelude::Lock| identity.ends_with(lock.name());
-    user::LOCKS.iter().position(|lock| is_named(&lock)).and_then(|place| u8::try_from(place).ok()).unwrap_or(0)
+    user::LOCKS
+        .iter()
+        .position(|lock| is_named(&lock))
+        .and_then(|place| u8::try_from(place).ok())
+        .unwrap_or(0)
 }
 
 /// What one seed came to.
@@ -103,12 +107,12 @@ pub struct Outcome {
     pub events: Vec<(u64, Event)>,
 }
 
-/// Runs one seed over `length` microseconds of faults.
+/// Runs what one seed stands for.
 ///
 /// # Panics
 /// When no runtime can be had.
-pub fn run(seed: u64, length: u64, keeps_events: bool) -> Outcome {
-    let plan = Plan::new(seed, length);
+pub fn run(plan: Plan, keeps_events: bool) -> Outcome {
+    let length = plan.length;
     let simulation = Arc::new(Simulation {
         calendar: Arc::default(),
         history: Mutex::new(History::new(&plan, keeps_events)),
@@ -116,8 +120,11 @@ pub fn run(seed: u64, length: u64, keeps_events: bool) -> Outcome {
         is_quiet: AtomicBool::new(false),
         plan,
     });
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
     runtime.block_on(async {
         let fleet = Fleet::new(simulation.clone());
         let is_over = Arc::new(AtomicBool::new(false));

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use tako::backend::{
-    BackendError, ErrorKind, Key, LeaseBackend, Record, StoreTime, Stored, Swap, Token,
-};
+use tako::backend::{BackendError, ErrorKind, Key, LeaseBackend, Record, StoreTime, Stored, Swap, Token};
 use tokio::sync::oneshot;
 
 use super::calendar::{MILLISECOND, SECOND, lock};
@@ -43,7 +41,8 @@ impl Fate {
         let now = process.simulation.calendar.now();
         let mut luck = lock(&process.luck);
         let (there, back) = (latency(&mut luck, plan.latency), latency(&mut luck, plan.latency));
-        let whole = Fate { fault: None, arrives: Some(now + there), back: Some(back), disguise: Disguise::None };
+        let whole =
+            Fate { fault: None, arrives: Some(now + there), back: Some(back), disguise: Disguise::None };
         if process.simulation.is_quiet() {
             return whole;
         }
@@ -97,7 +96,7 @@ impl Link {
         fate: Fate,
         refused: Option<T>,
         carry_out: impl FnOnce(&Process, u64) -> Answer<T> + Send + 'static,
-        heard: Option<Event>,
+        heard: Option<(Event, fn(&T) -> bool)>,
     ) -> Answer<T> {
         let (answer, receiver) = oneshot::channel();
         let process = self.0.clone();
@@ -119,7 +118,11 @@ impl Link {
                 };
                 process.simulation.calendar.clone().at(now + back, move || {
                     let took = process.simulation.calendar.now() - sent;
-                    if let Some(heard) = heard.filter(|_| is_plain && told.is_ok() && took < 2 * SECOND) {
+                    if let (Some((heard, is_good)), Ok(answer)) = (heard, &told)
+                        && is_plain
+                        && took < 2 * SECOND
+                        && is_good(answer)
+                    {
                         process.simulation.note(heard);
                     }
                     // The caller may have gone.
@@ -161,7 +164,8 @@ impl LeaseBackend for Link {
         let fate = Fate::decide(&self.0, true, verb != Verb::Claim);
         let (expires, fence) = (record.expires.as_millis(), record.fence.get());
         self.sent(place, verb, owner, expires, fate.fault);
-        let creations = lock(&simulation.store).creations(place);
+        let creations =
+            lock(&simulation.store).creations(place, expected.is_none().then(|| simulation.calendar.now()));
         let swapping = Swapping { expected: expected.cloned(), record: record.clone(), creations };
         let (number, sent) = (*process, simulation.calendar.now());
         let carry_out = move |process: &Process, sent: u64| {
@@ -170,7 +174,14 @@ impl LeaseBackend for Link {
             let written = lock(&simulation.store).swap(now, place, &swapping);
             let is_applied = matches!(written, Written::Applied { .. });
             simulation.note(Event::Landed {
-                process: number, lock: place, verb, owner, expires, fence, sent, is_applied,
+                process: number,
+                lock: place,
+                verb,
+                owner,
+                expires,
+                fence,
+                sent,
+                is_applied,
             });
             match written {
                 Written::Applied { token } => {
@@ -185,7 +196,7 @@ impl LeaseBackend for Link {
             }
         };
         let heard = Event::Heard { process: number, lock: place, verb, owner, sent };
-        self.request(fate, Some(Swap::Refused), carry_out, Some(heard)).await
+        self.request(fate, Some(Swap::Refused), carry_out, Some((heard, |swap| *swap != Swap::Refused))).await
     }
 
     async fn now(&self) -> Answer<StoreTime> {

@@ -141,6 +141,9 @@ pub struct Plan {
     pub droppers: u64,
     /// Every hold's own clock is asked whenever another starts. Otherwise only users look, as in life.
     pub is_probed: bool,
+    /// Spares the engine what it is known not to stand: a record that is deleted while a claim to create it is being
+    /// sent again. (The claim's fence is of the time when it was made.)
+    pub spares: bool,
     /// The longest time that a user wants the lock for.
     pub longest_hold: u64,
     /// The longest pause of a caller between two calls.
@@ -176,6 +179,7 @@ impl Plan {
             node_faults: Vec::new(),
             droppers: 0,
             is_probed: chance.once_in(2),
+            spares: true,
             longest_hold: chance.spread(2, 300) * SECOND,
             longest_rest: chance.spread(1, 1200) * SECOND,
         };

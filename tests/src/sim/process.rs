@@ -27,7 +27,6 @@ pub struct Clocks {
 /// One process.
 pub struct Process {
     pub(crate) simulation: Arc<Simulation>,
-    pub(crate) node: u8,
     pub(crate) number: u32,
     pub(crate) clocks: Arc<Clocks>,
     chance: Mutex<Chance>,
@@ -47,12 +46,11 @@ pub struct Process {
 }
 
 impl Process {
-    pub(crate) fn new(simulation: Arc<Simulation>, node: u8, number: u32, clocks: Arc<Clocks>) -> Arc<Process> {
+    pub(crate) fn new(simulation: Arc<Simulation>, number: u32, clocks: Arc<Clocks>) -> Arc<Process> {
         let seed = simulation.plan.seed;
         let stream = u64::from(number) << 8;
         Arc::new(Process {
             simulation,
-            node,
             number,
             clocks,
             chance: Mutex::new(Chance::new(seed, stream + 2)),

@@ -53,7 +53,8 @@ const COLOURS: [&str; 3] = ["#3b7dd8", "#2a9d62", "#b8741a"];
 /// The picture. Around the first violation if there is one, since an hour is too long to look at.
 pub fn picture(outcome: &Outcome) -> String {
     let found = outcome.violations.first().map(|(at, _)| *at);
-    let (from, to) = found.map_or((0, 600 * SECOND), |at| (at.saturating_sub(180 * SECOND), at + 60 * SECOND));
+    let (from, to) =
+        found.map_or((0, 600 * SECOND), |at| (at.saturating_sub(180 * SECOND), at + 60 * SECOND));
     let x = |at: u64| 60 + (at.clamp(from, to) - from) / (SECOND / 10);
     let (bars, marks) = gather(&outcome.events, to);
     let rows = outcome.plan.nodes as u64 + 1;
@@ -74,9 +75,11 @@ pub fn picture(outcome: &Outcome) -> String {
         tick += 10 * SECOND;
     }
     for node in 0..rows - 1 {
-        let _ = writeln!(svg, "<text x=\"10\" y=\"{}\" font-size=\"14\">n{node}</text>", 40 + node * ROW + 18);
+        let _ =
+            writeln!(svg, "<text x=\"10\" y=\"{}\" font-size=\"14\">n{node}</text>", 40 + node * ROW + 18);
     }
-    let _ = writeln!(svg, "<text x=\"10\" y=\"{}\" font-size=\"14\">store</text>", 40 + (rows - 1) * ROW + 18);
+    let _ =
+        writeln!(svg, "<text x=\"10\" y=\"{}\" font-size=\"14\">store</text>", 40 + (rows - 1) * ROW + 18);
     for bar in bars.iter().filter(|bar| bar.to >= from && bar.from <= to) {
         let y = 40 + u64::from(bar.node) * ROW + u64::from(bar.lock) * 12;
         let (left, right) = (x(bar.from), x(bar.to));
@@ -98,7 +101,11 @@ pub fn picture(outcome: &Outcome) -> String {
     }
     for (at, row, what) in marks.iter().filter(|(at, ..)| (from..=to).contains(at)) {
         let y = 40 + row.map_or(rows - 1, u64::from) * ROW + 38;
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"{y}\" font-size=\"8\" fill=\"#a33\">\u{2716}<title>{what}</title></text>", x(*at));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"{y}\" font-size=\"8\" fill=\"#a33\">\u{2716}<title>{what}</title></text>",
+            x(*at)
+        );
     }
     if let Some(at) = found {
         let at = x(at);
@@ -136,7 +143,9 @@ fn gather(events: &[(u64, Event)], end: u64) -> (Vec<Bar>, Vec<Mark>) {
                 if fault == Fault::Crash {
                     let dead: Vec<u32> =
                         open.keys().copied().filter(|call| processes.get(call) == Some(&process)).collect();
-                    bars.extend(dead.iter().filter_map(|call| open.remove(call)).map(|bar| Bar { to: *at, ..bar }));
+                    bars.extend(
+                        dead.iter().filter_map(|call| open.remove(call)).map(|bar| Bar { to: *at, ..bar }),
+                    );
                 }
             }
             Event::Forced { lock, fault, .. } => marks.push((*at, None, format!("{fault:?} of lock {lock}"))),

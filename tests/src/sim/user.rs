@@ -80,15 +80,17 @@ impl Caller {
         let (process, place) = (*number, self.place);
         simulation.note(Event::Called { process, lock: place, call, waits });
         let ctx = self.engine.ctx();
-        let ctx = limit.map_or(ctx.clone(), |limit| ctx.with_timeout(std::time::Duration::from_micros(limit)));
+        let ctx =
+            limit.map_or(ctx.clone(), |limit| ctx.with_timeout(std::time::Duration::from_micros(limit)));
         let lock = LOCKS[usize::from(place)];
         let work = move |ctx: Ctx| self.work(ctx, call);
         let answer = {
-            let mut running: Pin<Box<dyn Future<Output = Result<Option<()>, LockError>> + Send + '_>> = if waits {
-                Box::pin(async { lock.run(&ctx, work).await.map(Some) })
-            } else {
-                Box::pin(lock.try_run(&ctx, work))
-            };
+            let mut running: Pin<Box<dyn Future<Output = Result<Option<()>, LockError>> + Send + '_>> =
+                if waits {
+                    Box::pin(async { lock.run(&ctx, work).await.map(Some) })
+                } else {
+                    Box::pin(lock.try_run(&ctx, work))
+                };
             match dropped {
                 None => Some(running.await),
                 Some((after, polls)) => {

@@ -86,7 +86,10 @@ impl Checks {
             let is_fit = !process.has_crashed
                 && process.closing.is_none()
                 && (is_flaky || process.clean_since <= settled || process.clean_since == 0);
-            is_fit && self.waiters(*number, lock).is_some_and(|(calls, from)| !calls.is_empty() && *from <= settled)
+            is_fit
+                && self
+                    .waiters(*number, lock)
+                    .is_some_and(|(calls, from)| !calls.is_empty() && *from <= settled)
         });
         if !is_awaited {
             return;
@@ -109,7 +112,10 @@ impl Checks {
         if took > bound {
             let millis = |span: u64| span / MILLISECOND;
             let (took, bound) = (millis(took), millis(bound));
-            self.violation(now, format!("I6: lock {lock} was won {took} ms after {what:?}, the bound is {bound} ms"));
+            self.violation(
+                now,
+                format!("I6: lock {lock} was won {took} ms after {what:?}, the bound is {bound} ms"),
+            );
         }
     }
 }

@@ -17,7 +17,7 @@ use super::super::event::{Back, Cause, Event, Look, Verb};
 use super::super::plan::Fault;
 use super::super::store::Store;
 use super::Checks;
-use super::state::{Call, Owner};
+use super::state::{Call, Owner, Record};
 
 /// What an answered heartbeat is good for at the least, in true time: with a clock that is 5 % fast, an estimate of the
 /// store's time that is off by the most that is allowed, and a margin.
@@ -28,7 +28,15 @@ impl Checks {
         match *event {
             Event::Called { process, lock, call, waits } => {
                 let state = Call {
-                    process, lock, waits, started: None, owner: 0, ended: None, lost: false, told: false, stopped: false,
+                    process,
+                    lock,
+                    waits,
+                    started: None,
+                    owner: 0,
+                    ended: None,
+                    lost: false,
+                    told: false,
+                    stopped: false,
                 };
                 self.calls.insert(call, state);
             }
@@ -55,15 +63,21 @@ impl Checks {
             Event::Ended { call } => {
                 if let Some(state) = self.calls.get_mut(&call) {
                     state.ended = Some(now);
+                    self.owners[state.owner as usize].over = Some(now);
                     self.tally.held_time += now - state.started.unwrap_or(now);
                 }
             }
             Event::Back { call, how, .. } => self.back(now, call, how),
             Event::Closed { process, is_clean: true } => {
-                let owners = &self.owners;
-                let is_left =
-                    |record: &&super::Record| record.expires != 0 && record.owner != 0 && owners[record.owner as usize].process == process;
-                if self.records.iter().any(|record| is_left(&record)) {
+                let closing = self.processes.get(&process).and_then(|process| process.closing);
+                // What was left to lapse before the shutdown began is the log's affair.
+                let is_left = |record: &Record| {
+                    let owner = &self.owners[record.owner as usize];
+                    let was_over =
+                        owner.over.is_some_and(|over| closing.is_none_or(|closing| over <= closing));
+                    record.expires != 0 && owner.process == process && owner.call.is_some() && !was_over
+                };
+                if self.records.iter().any(is_left) {
                     self.violation(now, format!("I7: process {process} said that it had given all back"));
                 }
             }
@@ -92,11 +106,18 @@ impl Checks {
             }
             _ => broken = Some("I3: work starts without a claim of its own in the store"),
         }
-        if self.processes.get(&process).is_some_and(|process| process.closing.is_some_and(|since| since < now)) {
+        if self
+            .processes
+            .get(&process)
+            .is_some_and(|process| process.closing.is_some_and(|since| since < now))
+        {
             broken = Some("shutdown: work starts in an engine that is closing");
         }
         if let Some(broken) = broken {
-            self.violation(now, format!("{broken}: call {call} of process {process}, lock {lock}, fence {fence}"));
+            self.violation(
+                now,
+                format!("{broken}: call {call} of process {process}, lock {lock}, fence {fence}"),
+            );
         }
     }
 
@@ -106,7 +127,10 @@ impl Checks {
         if self.plan.is_probed && self.plan.is_bounded() {
             for (other, ctx) in &earlier {
                 if ctx.fence().is_some() && !self.is_forced(*other) {
-                    self.violation(now, format!("I1: call {call} starts while call {other} counts on lock {lock}"));
+                    self.violation(
+                        now,
+                        format!("I1: call {call} starts while call {other} counts on lock {lock}"),
+                    );
                 }
             }
         }
@@ -149,7 +173,9 @@ impl Checks {
         let last = self.records[usize::from(lock)].last;
         let broken = match owner.forced {
             // The next heartbeat tells, or the deadline.
-            Some(forced) => (now > forced + 32 * SECOND).then_some("I4: acts on a lock that was broken by force"),
+            Some(forced) => {
+                (now > forced + 32 * SECOND).then_some("I4: acts on a lock that was broken by force")
+            }
             None => (last != call).then_some("I1: acts although other work has started"),
         };
         if let Some(broken) = broken.filter(|_| self.plan.is_bounded()) {
@@ -188,19 +214,31 @@ impl Checks {
         let record = &self.records[usize::from(lock)];
         let halted = self.processes.get(&process).map_or(0, |process| process.last_halt);
         let was_awake = now > halted + 60 * SECOND || halted == 0;
+        // A shutdown whose grace is over keeps nothing up any more; a clock that is off by half proves nothing.
+        let is_kept = self.plan.is_bounded()
+            && self.processes.get(&process).is_some_and(|process| process.closing.is_none());
+        // Without the store's date a heartbeat may have to ask for its time first.
+        let is_tellable = self.plan.is_dated;
         let broken = match cause {
             Cause::Taken(fence) if !owner.is_overwritten || !record.fences.contains_key(&fence) => {
                 Some("I5: taken, but nobody took it")
             }
-            Cause::Vanished if owner.forced.is_none() && !owner.is_overwritten => Some("I5: vanished, but it stands"),
-            Cause::Expired if now < owner.sure_until && was_awake => Some("I5: expired, but it was renewed"),
-            Cause::Expired if was_awake && owner.tries < 2 && self.plan.is_bounded() && self.plan.is_dated => {
+            Cause::Vanished if owner.forced.is_none() && !owner.is_overwritten => {
+                Some("I5: vanished, but it stands")
+            }
+            Cause::Expired if now < owner.sure_until && was_awake && is_kept => {
+                Some("I5: expired, but it was renewed")
+            }
+            Cause::Expired if was_awake && is_kept && is_tellable && owner.tries < 2 => {
                 Some("I5: expired, and hardly tried")
             }
             _ => None,
         };
         if let Some(broken) = broken {
-            self.violation(now, format!("{broken}: call {call} of process {process}, lock {lock}, owner {number}, {cause:?}"));
+            self.violation(
+                now,
+                format!("{broken}: call {call} of process {process}, lock {lock}, owner {number}, {cause:?}"),
+            );
         }
     }
 
@@ -214,7 +252,9 @@ impl Checks {
             Back::Done if state.lost => Some("I4: a loss that the caller is not told"),
             Back::Done if !has_started => Some("done, and never started"),
             Back::Lost if !has_started => Some("lost, and never started"),
-            Back::Busy | Back::Unavailable if has_started || state.waits => Some("an answer that does not fit"),
+            Back::Busy | Back::Unavailable if has_started || state.waits => {
+                Some("an answer that does not fit")
+            }
             Back::Closed | Back::Unexpected if has_started => Some("an answer that does not fit"),
             Back::Unexpected => Some("an error that nothing gave cause for"),
             _ => None,
@@ -223,7 +263,10 @@ impl Checks {
             self.violation(now, format!("call {call} has its answer while its work goes on"));
         }
         if let Some(broken) = broken {
-            self.violation(now, format!("{broken}: call {call} of process {}, lock {}: {how:?}", state.process, state.lock));
+            self.violation(
+                now,
+                format!("{broken}: call {call} of process {}, lock {}: {how:?}", state.process, state.lock),
+            );
         }
         // A dropped call's release goes on; it must not be taken for a write after the answer.
         if how == Back::Dropped && has_started {

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 
 use tako::Ctx;
 
-pub use self::tally::{Share, Tally};
 use self::state::{Call, Owner, Process, Record};
+pub use self::tally::{Share, Tally};
 use super::event::{Event, Verb};
 use super::plan::{Fault, Plan};
 

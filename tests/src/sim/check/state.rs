@@ -16,6 +16,8 @@ pub(super) struct Owner {
     pub(super) confirmed: u64,
     /// Whose work runs under it.
     pub(super) call: Option<u32>,
+    /// When that work ended.
+    pub(super) over: Option<u64>,
     /// An operator changed its record.
     pub(super) forced: Option<u64>,
     /// Another's write replaced its record.
@@ -70,7 +72,6 @@ pub(super) struct Call {
     pub(super) started: Option<u64>,
     pub(super) owner: u32,
     pub(super) ended: Option<u64>,
-    /// When its work was over, by the process's clock as last seen.
     pub(super) lost: bool,
     pub(super) told: bool,
     pub(super) stopped: bool,
