@@ -89,8 +89,8 @@ pub enum Event {
     },
     /// The true answer to a write is back at its process, within the time that a request may take.
     Heard { process: u32, lock: u8, verb: Verb, owner: u32, sent: u64 },
-    /// A user's work starts.
-    Started { process: u32, lock: u8, call: u32, fence: u64 },
+    /// A user's work starts, while its process's clock shows `local`.
+    Started { process: u32, lock: u8, call: u32, fence: u64, local: u64 },
     /// A user looks.
     Looked { call: u32, look: Look },
     /// A user's work looked, and acts.

@@ -34,6 +34,7 @@ use self::event::Event;
 use self::fleet::Fleet;
 use self::history::History;
 use self::plan::{Fault, Plan};
+use self::process::Process;
 use self::store::Store;
 
 /// What all parts of one simulation share.
@@ -69,11 +70,12 @@ impl Simulation {
     }
 
     /// A user's work starts under `ctx`.
-    pub(crate) fn started(&self, process: u32, place: u8, call: u32, ctx: &Ctx) {
+    pub(crate) fn started(&self, process: &Process, place: u8, call: u32, ctx: &Ctx) {
         let fence = ctx.fence().map_or(0, tako::Fence::get);
         let now = self.calendar.now();
         let mut history = lock(&self.history);
-        history.note(now, Event::Started { process, lock: place, call, fence });
+        let (process, local) = (process.number, process.now().as_nanos());
+        history.note(now, Event::Started { process, lock: place, call, fence, local });
         history.checks.keep(now, place, call, ctx);
     }
 

@@ -125,7 +125,7 @@ fn gather(events: &[(u64, Event)], end: u64) -> (Vec<Bar>, Vec<Mark>) {
     for (at, event) in events {
         match *event {
             Event::Born { process, node } => drop(nodes.insert(process, node)),
-            Event::Started { process, lock, call, fence } => {
+            Event::Started { process, lock, call, fence, .. } => {
                 let node = nodes.get(&process).copied().unwrap_or(0);
                 let label = format!("call {call}, process {process}, fence {fence}, from {}", clock(*at));
                 processes.insert(call, process);

@@ -128,7 +128,7 @@ impl Caller {
 
     /// What a user does under the lock.
     async fn work(&self, ctx: Ctx, call: u32) -> Result<(), LockError> {
-        let Process { simulation, number, .. } = &*self.process;
+        let simulation = &self.process.simulation;
         let longest = simulation.plan.longest_hold;
         let is_bounded = simulation.plan.is_bounded();
         let (length, manners, stays) = self.process.draw(|chance| {
@@ -140,7 +140,7 @@ impl Caller {
             };
             (length, manners, chance.spread(SECOND, 60 * SECOND))
         });
-        simulation.started(*number, self.place, call, &ctx);
+        simulation.started(&self.process, self.place, call, &ctx);
         let _ended = Ended { caller: self, call };
         let fence = ctx.fence().map_or(0, tako::Fence::get);
         let (from, mut until) = (simulation.calendar.now(), None);

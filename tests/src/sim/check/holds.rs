@@ -23,6 +23,15 @@ use super::state::{Call, Owner, Record};
 /// store's time that is off by the most that is allowed, and a margin.
 const SURE: u64 = 22 * SECOND;
 
+/// How long a claim is good for, and what must be left of that, by the process's clock.
+pub(super) const VALIDITY: u64 = nanos(policy::Policy::V0.validity());
+const USEFUL: u64 = nanos(policy::Policy::V0.useful);
+
+#[allow(clippy::cast_possible_truncation, reason = "seconds, not centuries")]
+const fn nanos(span: std::time::Duration) -> u64 {
+    span.as_nanos() as u64
+}
+
 impl Checks {
     pub(super) fn holds(&mut self, now: u64, event: &Event) {
         match *event {
@@ -56,7 +65,9 @@ impl Checks {
                 }
             }
             Event::Heard { process, verb, owner, sent, .. } => self.heard(now, process, verb, owner, sent),
-            Event::Started { process, lock, call, fence } => self.start(now, process, lock, call, fence),
+            Event::Started { process, lock, call, fence, local } => {
+                self.start(now, process, lock, call, (fence, local));
+            }
             Event::Looked { call, look } => self.looked(now, call, look),
             Event::Acted { call, looked: true, .. } => self.acts(now, call),
             Event::Told { call, cause } => self.told(now, call, cause),
@@ -85,7 +96,7 @@ impl Checks {
         }
     }
 
-    fn start(&mut self, now: u64, process: u32, lock: u8, call: u32, fence: u64) {
+    fn start(&mut self, now: u64, process: u32, lock: u8, call: u32, (fence, local): (u64, u64)) {
         self.tally.holds += 1;
         let record = &mut self.records[usize::from(lock)];
         let owner = record.fences.get(&fence).copied();
@@ -98,6 +109,11 @@ impl Checks {
         match owner.map(|owner| (owner, &mut self.owners[owner as usize])) {
             Some((number, owner)) if owner.process == process && owner.call.is_none() => {
                 owner.call = Some(call);
+                // Less than is useful is left of what its claim can be good for.
+                let claimed = owner.bodies.first().map_or(0, |body| body.local);
+                if local + USEFUL > claimed + VALIDITY {
+                    broken = Some("I1: work starts although its lease is as good as over");
+                }
                 // What is left is "useful" at the least.
                 owner.sure_until = owner.sure_until.max(now + 4 * SECOND);
                 if let Some(state) = self.calls.get_mut(&call) {

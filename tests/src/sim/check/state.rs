@@ -10,6 +10,10 @@ pub(super) struct Owner {
     /// The expiry of its first body.
     pub(super) claimed: Option<u64>,
     pub(super) has_landed: bool,
+    /// When it last wrote, by the process's clock.
+    pub(super) sent: u64,
+    /// It once wrote again without a pause.
+    pub(super) is_hurried: bool,
     /// Bodies that were sent, the last ones.
     pub(super) bodies: Vec<Body>,
     /// The latest first send, by the process's clock, of a body that was carried out.

@@ -3,10 +3,13 @@
 //! - **I2**: fences grow with every claim that is carried out. No fault excuses it.
 //! - **I3**: an extension or a release is carried out only on what the same owner wrote, and an owner claims once. No
 //!   fault excuses it.
-//! - **I1, the campaigner's half**: a record is taken over only once its expiry has passed in store time, or when it
+//! - **I1, the campaigner's half**: a record is taken over only GUARD after its expiry in store time, or when it
 //!   has stood still for a whole TTL + GUARD on a clock that runs 5 % fast. Promised while clock rates are bounded.
 //! - **I9**: nothing is sent in the name of a hold that was lost, or whose caller has its answer; no heartbeat after
 //!   its work has ended. No fault excuses it.
+//! - **I7**: a lease is left to lapse only with cause: its process crashed, was closing, or was hit by a fault; or an
+//!   operator had a hand in it.
+//! - **I8**: two tries of one write are at least 0.2 s apart.
 //! - A heartbeat leaves before its holder's deadline, as reckoned from the first send of what was carried out.
 //!   Excused while a process stood still: it may find out only after.
 
@@ -16,9 +19,9 @@ use super::super::calendar::SECOND;
 use super::super::event::{Event, Verb};
 use super::super::store::Store;
 use super::Checks;
+use super::holds::VALIDITY;
 use super::state::{Body, Owner, Record};
 
-const VALIDITY: u64 = policy::Policy::V0.validity().as_nanos() as u64;
 /// How long a record must have stood still at the least, in true time.
 const STOOD_STILL: u64 = (policy::TTL.as_micros() + policy::GUARD.as_micros()) as u64 * 100 / 106;
 
@@ -64,6 +67,13 @@ impl Checks {
         let call = owner.call.and_then(|call| self.calls.get(&call));
         let mut broken = None;
         let is_new = !owner.bodies.iter().any(|body| body.expires == expires);
+        let apart = local.saturating_sub(std::mem::replace(&mut owner.sent, local));
+        if verb != Verb::Release && owner.claimed.is_some() && apart < 200_000_000 && halted + SECOND < now {
+            // A caller that goes away hands its claim over, and that is sent again at once.
+            if std::mem::replace(&mut owner.is_hurried, true) {
+                broken = Some("I8: tried again without a pause");
+            }
+        }
         if is_new {
             if owner.bodies.len() >= 16 {
                 owner.bodies.remove(0);
@@ -125,13 +135,27 @@ impl Checks {
         let mut broken = None;
         if verb == Verb::Claim {
             let is_free = before == 0 || before_expires == 0;
-            let is_dead = Store::time(now).as_millis() >= before_expires || now - since >= STOOD_STILL;
+            let takeable = before_expires + policy::GUARD.as_millis() as u64;
+            let is_dead = Store::time(now).as_millis() >= takeable || now - since >= STOOD_STILL;
             if self.owners[number as usize].has_landed {
                 broken = Some("I3: a claim was carried out twice");
             } else if fence <= record.highest {
                 broken = Some("I2: a claim with a fence that is not the highest");
             } else if !is_free && !is_dead && self.plan.is_bounded() {
                 broken = Some("I1: a record was taken over before it had run out");
+            }
+            let left = &self.owners[before as usize];
+            let has_cause = self.processes.get(&left.process).is_none_or(|process| {
+                // A shutdown, a crash or a fault; of what was sent just before as well.
+                process.has_crashed || process.closing.is_some() || process.clean_since + SECOND >= since
+            });
+            if !is_free
+                && !has_cause
+                && left.forced.is_none()
+                && self.plan.is_bounded()
+                && !self.plan.is_limited
+            {
+                broken = Some("I7: a lease was left to lapse without a cause");
             }
             record.highest = record.highest.max(fence);
             record.fences.insert(fence, number);
