@@ -20,6 +20,7 @@ const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--hours H | --minut
   --threads T   how many run at once (all cores)
   --known       with the faults that the engine is known not to stand
   --stop        end with the first seed that breaks something
+  --planted [P] build an engine with known mistakes in it, and show that each is found (those with P in their names)
   --timeline    write the history of every seed, not only of those that break something
 
 A lease-hour is an hour of one lock, campaigned for by all nodes.";
@@ -41,6 +42,8 @@ pub struct Order {
     pub known: bool,
     /// End with the first seed that breaks something.
     pub stops: bool,
+    /// Write no history at all.
+    pub silent: bool,
     /// Write every history.
     pub timeline: bool,
 }
@@ -62,7 +65,11 @@ pub struct Summary {
 
 /// Runs the command.
 pub fn main() -> ExitCode {
-    let Some(order) = parse(std::env::args().skip(1)) else {
+    let mut words = std::env::args().skip(1).peekable();
+    if words.next_if(|word| word == "--planted").is_some() {
+        return super::planted::main(words.next().as_deref());
+    }
+    let Some(order) = parse(words) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
@@ -95,6 +102,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Option<Order> {
         again: 100,
         known: false,
         stops: false,
+        silent: false,
         timeline: false,
     };
     while let Some(word) = words.next() {
@@ -105,6 +113,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Option<Order> {
             "--hours" => order.minutes = number()?.clamp(1, 5) * 60,
             "--minutes" => order.minutes = number()?.clamp(1, 300),
             "--threads" => order.threads = usize::try_from(number()?.clamp(1, 256)).ok()?,
+            "--silent" => order.silent = true,
             "--stop" => order.stops = true,
             "--known" => order.known = true,
             "--timeline" => order.timeline = true,
@@ -153,7 +162,7 @@ fn one(order: Order, seed: u64, summary: &Mutex<Summary>) -> usize {
         }
     }
     if !outcome.violations.is_empty() {
-        violations.push(report(&outcome));
+        violations.push(report(&outcome, order.silent));
     } else if order.timeline {
         write(&outcome);
     }
@@ -169,12 +178,15 @@ fn one(order: Order, seed: u64, summary: &Mutex<Summary>) -> usize {
     summary.violations.len()
 }
 
-fn report(outcome: &Outcome) -> String {
+fn report(outcome: &Outcome, is_silent: bool) -> String {
     let (seed, minutes) = (outcome.plan.seed, outcome.plan.length / SECOND / 60);
     let known = if outcome.plan.spares { "" } else { " --known" };
     let mut report = format!("seed {seed} ({:?}):", outcome.plan.class);
     for (at, what) in outcome.violations.iter().take(5) {
         report.push_str(&format!("\n  {} {what}", timeline::clock(*at)));
+    }
+    if is_silent {
+        return report;
     }
     // The same again, this time with every event kept.
     let kept = super::run(outcome.plan.clone(), true);

@@ -17,6 +17,8 @@ pub mod fleet;
 pub mod history;
 mod network;
 pub mod plan;
+mod planted;
+mod plants;
 pub mod process;
 mod store;
 pub mod timeline;

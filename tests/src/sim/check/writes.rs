@@ -145,9 +145,17 @@ impl Checks {
                 broken = Some("I1: a record was taken over before it had run out");
             }
             let left = &self.owners[before as usize];
+            let sent = left
+                .bodies
+                .iter()
+                .find(|body| body.expires == before_expires)
+                .map_or(since, |body| body.sent);
             let has_cause = self.processes.get(&left.process).is_none_or(|process| {
                 // A shutdown, a crash or a fault; of what was sent just before as well.
-                process.has_crashed || process.closing.is_some() || process.clean_since + SECOND >= since
+                process.has_crashed
+                    || process.closing.is_some()
+                    || process.halts > 0
+                    || process.clean_since + SECOND >= sent
             });
             if !is_free
                 && !has_cause
