@@ -200,6 +200,12 @@ impl Fleet {
 
     fn shut_down(self: &Arc<Self>, node: usize, running: Running, grace: u64) {
         running.is_closing.store(true, Ordering::Relaxed);
+        let is_cut = self.simulation.plan.node_faults.contains(&Fault::Partition);
+        if is_cut && self.draw(|chance| chance.once_in(3)) {
+            // What cannot be given back must be named.
+            let until = self.simulation.calendar.now() + grace;
+            running.process.cut[0].store(until, Ordering::Relaxed);
+        }
         // Another process starts beside the one that drains, as in a rolling deployment.
         self.restart(node, grace / 2);
         let process = running.process.clone();

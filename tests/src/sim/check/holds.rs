@@ -86,7 +86,8 @@ impl Checks {
                     let owner = &self.owners[record.owner as usize];
                     let was_over =
                         owner.over.is_some_and(|over| closing.is_none_or(|closing| over <= closing));
-                    record.expires != 0 && owner.process == process && owner.call.is_some() && !was_over
+                    let is_ours = owner.process == process && owner.call.is_some() && !owner.is_lost;
+                    record.expires != 0 && is_ours && !was_over
                 };
                 if self.records.iter().any(is_left) {
                     self.violation(now, format!("I7: process {process} said that it had given all back"));
@@ -101,11 +102,13 @@ impl Checks {
         let record = &mut self.records[usize::from(lock)];
         let owner = record.fences.get(&fence).copied();
         let mut broken = None;
-        if fence <= record.granted {
+        // A claim that an operator undid before its answer arrived has been followed by others: its fence tells.
+        let is_undone = owner.is_some_and(|owner| self.owners[owner as usize].forced.is_some());
+        if fence > record.granted {
+            (record.granted, record.last) = (fence, call);
+        } else if !is_undone {
             broken = Some("I2: work starts with a fence that is not the highest");
         }
-        record.granted = record.granted.max(fence);
-        record.last = call;
         match owner.map(|owner| (owner, &mut self.owners[owner as usize])) {
             Some((number, owner)) if owner.process == process && owner.call.is_none() => {
                 owner.call = Some(call);
@@ -175,6 +178,7 @@ impl Checks {
         };
         if look == Look::Lost && !std::mem::replace(&mut state.lost, true) {
             self.tally.losses += 1;
+            self.owners[state.owner as usize].is_lost = true;
         }
         state.stopped |= look == Look::Stop;
         if let Some(broken) = broken {
@@ -263,6 +267,7 @@ impl Checks {
         let has_started = state.started.is_some();
         if how == Back::Lost && !state.lost {
             self.tally.losses += 1;
+            self.owners[state.owner as usize].is_lost = true;
         }
         let broken = match how {
             Back::Done if state.lost => Some("I4: a loss that the caller is not told"),

@@ -22,6 +22,8 @@ pub(super) struct Owner {
     pub(super) call: Option<u32>,
     /// When that work ended.
     pub(super) over: Option<u64>,
+    /// It was told of its loss.
+    pub(super) is_lost: bool,
     /// An operator changed its record.
     pub(super) forced: Option<u64>,
     /// Another's write replaced its record.
