@@ -94,6 +94,7 @@ mod name_rules;
 pub mod not_yet {}
 pub mod policy;
 pub mod prelude;
+mod race;
 mod record;
 #[cfg_attr(not(feature = "simulation"), allow(unreachable_pub, reason = "public by way of `simulation`"))]
 mod world;

@@ -151,7 +151,9 @@ impl Lock {
         match slot.begin(ctx.scope(), mode)? {
             Begun::Held(tenure) => Ok(Some(tenure)),
             Begun::Busy => Ok(None),
-            Begun::Campaign(visit, lead) => visit.campaign(lead).await,
+            // On the heap: what a campaign needs would make three quarters of the caller's future, and is dead while
+            // the work runs.
+            Begun::Campaign(visit, lead) => Box::pin(visit.campaign(lead)).await,
         }
     }
 }

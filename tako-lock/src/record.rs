@@ -139,13 +139,13 @@ impl fmt::Display for Owner {
 }
 
 /// The state of one lock, as its store keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The last acquisition that wrote here; with `expires` it identifies one logical write.
     pub owner: Owner,
     /// When the lease ends, in store time; [`StoreTime::RELEASED`] when it has been given back.
     pub expires: StoreTime,
-    /// The highest fence handed out so far.
+    /// The highest fence handed out so far. A hold takes a higher one, and never one behind the present, in milliseconds.
     pub fence: Fence,
     /// The full identity, `<app>/<env>/<name>`: a record with another one is a foreign object at our path.
     pub lock: Arc<str>,
@@ -186,6 +186,34 @@ impl Serialize for Extra {
 impl<'de> Deserialize<'de> for Extra {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Extra, D::Error> {
         Ok(Fields::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
+impl Clone for Record {
+    fn clone(&self) -> Record {
+        let Record { owner, expires, fence, lock, extra } = self;
+        Record {
+            owner: owner.clone(),
+            expires: *expires,
+            fence: *fence,
+            lock: lock.clone(),
+            extra: extra.clone(),
+        }
+    }
+
+    /// Leaves alone what the two share already, as versions of one record do.
+    fn clone_from(&mut self, source: &Record) {
+        let Record { owner, expires, fence, lock, extra } = source;
+        (self.expires, self.fence) = (*expires, *fence);
+        if !Arc::ptr_eq(&self.owner.0, &owner.0) {
+            self.owner = owner.clone();
+        }
+        if !Arc::ptr_eq(&self.lock, lock) {
+            self.lock = lock.clone();
+        }
+        if self.extra.0.is_some() || extra.0.is_some() {
+            self.extra = extra.clone();
+        }
     }
 }
 
@@ -259,6 +287,19 @@ mod tests {
         ];
         for body in hostile {
             assert!(Record::from_json(body).is_err(), "{}", String::from_utf8_lossy(body));
+        }
+    }
+
+    #[test]
+    fn a_record_cloned_over_another_is_the_same_as_a_clone() {
+        let sample = Record::from_json(SAMPLE.as_bytes()).unwrap();
+        let extra = [("mark".to_owned(), serde_json::Value::Null)].into_iter().collect();
+        let next = Record { expires: StoreTime::RELEASED, fence: Fence::new(9), ..sample.clone() };
+        let other = Record { owner: Owner::new("o#1"), lock: "a/b/c".into(), extra, ..sample.clone() };
+        for (from, to) in [(&sample, &next), (&sample, &other), (&other, &sample), (&other, &other)] {
+            let mut over = from.clone();
+            over.clone_from(to);
+            assert_eq!(over, *to);
         }
     }
 

@@ -3,15 +3,18 @@
 //! The engine calls nothing of this kind past the trait, so a test can put the real engine into a simulated
 //! machine. In production there are two worlds: the caller's runtime, and a thread of the engine's own.
 
+use std::cell::RefCell;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{self, HostClock, Moment};
+use crate::race::race;
 use crate::record::StoreTime;
 
 /// A future on the heap that may move between threads.
@@ -124,14 +127,25 @@ impl World for OwnThread {
     }
 
     fn sleep_until(&self, at: Moment) -> BoxFuture<()> {
-        let clock = self.clock;
-        let runtime = self.runtime.clone();
-        // The timer has to be made inside the engine's runtime to belong to it; after that anybody may poll it.
-        let mut timer = Box::pin(clock.sleep_until(at));
-        Box::pin(std::future::poll_fn(move |context| {
-            let _inside = runtime.enter();
-            timer.as_mut().poll(context)
-        }))
+        let (clock, runtime) = (self.clock, self.runtime.clone());
+        Box::pin(async move {
+            // A timer that is polled after its runtime has ended panics, so it stays where it belongs, and word of it
+            // is sent.
+            let (mut word, rung) = oneshot::channel();
+            runtime.spawn(async move {
+                race(pin!(clock.sleep_until(at)), pin!(word.closed())).await;
+                let _ = word.send(());
+            });
+            if rung.await.is_ok() {
+                return;
+            }
+            // The engine's thread has ended. What is still timed by it, such as a context's limit, goes on with the
+            // caller's timer, if there is one.
+            match Handle::try_current() {
+                Ok(_) => clock.sleep_until(at).await,
+                Err(_) => std::future::pending().await,
+            }
+        })
     }
 
     fn spawn(&self, task: BoxFuture<()>) -> Result<(), BoxFuture<()>> {
@@ -191,19 +205,22 @@ impl dyn World {
 /// A system call for each would be a sixth of what an uncontended lock costs in memory, so they are drawn in batches.
 /// A process that was forked, or restored twice from one snapshot, has the batch of its twin: see `Shared::new_owner`.
 fn random() -> u128 {
-    static BATCH: Mutex<Vec<u128>> = Mutex::new(Vec::new());
-    let mut batch = BATCH.lock().unwrap_or_else(PoisonError::into_inner);
-    if batch.is_empty() {
-        let mut bytes = [0; 16 * 64];
-        // An operating system with no randomness to give is one where std's own maps could not be made. What is left
-        // then is the hasher's keys, drawn when the process started, and their counter.
-        if getrandom::fill(&mut bytes).is_err() {
-            bytes.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&fallback().to_ne_bytes()));
-        }
-        let (ids, _) = bytes.as_chunks();
-        batch.extend(ids.iter().map(|id| u128::from_ne_bytes(*id)));
+    thread_local! {
+        static BATCH: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
     }
-    batch.pop().unwrap_or_default()
+    BATCH.with_borrow_mut(|batch| {
+        if batch.is_empty() {
+            let mut bytes = [0; 16 * 64];
+            // An operating system with no randomness to give is one where std's own maps could not be made. What is
+            // left then is the hasher's keys, drawn when the process started, and their counter.
+            if getrandom::fill(&mut bytes).is_err() {
+                bytes.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&fallback().to_ne_bytes()));
+            }
+            let (ids, _) = bytes.as_chunks();
+            batch.extend(ids.iter().map(|id| u128::from_ne_bytes(*id)));
+        }
+        batch.pop().unwrap_or_default()
+    })
 }
 
 fn fallback() -> u64 {
@@ -213,7 +230,22 @@ fn fallback() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::random;
+    use std::time::Duration;
+
+    use super::{OwnThread, World, random};
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a test about real time")]
+    async fn a_sleep_outlives_the_engines_thread() {
+        let world = OwnThread::start().unwrap();
+        let at = world.now().plus(Duration::from_millis(40));
+        let (early, mut late) = (world.sleep_until(at), world.sleep_until(at));
+        assert!(tokio::time::timeout(Duration::from_millis(5), &mut late).await.is_err(), "under way");
+        world.stop();
+        late.await;
+        early.await;
+        assert!(world.now() >= at);
+    }
 
     #[test]
     fn no_two_draws_are_alike() {

@@ -44,6 +44,10 @@ impl MemoryLease {
 
     /// Removes the record at `key`, as an operator would to break a lock by force. Its holder, if there is one,
     /// loses the lease at its next heartbeat. Tells whether there was a record.
+    ///
+    /// The fence goes with it. The next record starts from the store's time, as well as its maker knows that, so one that
+    /// was removed within seconds of its making may be followed by a lower fence. Marking a record free instead
+    /// (`expires` = [`StoreTime::RELEASED`]) breaks the lock as well, and keeps the fence.
     pub fn remove(&self, key: &Key) -> bool {
         self.table().records.remove(key.path()).is_some()
     }
@@ -58,10 +62,15 @@ impl MemoryLease {
         // Read under the lock, so that the times of two writes stand in the order of the writes.
         let at = self.clock.now();
         let token = Token::from(table.last_token + 1);
-        let next = Stored { record: record.clone(), token: token.clone() };
         match (table.records.get_mut(key.path()), expected) {
-            (Some(stored), Some(expected)) if stored.token == *expected => *stored = next,
-            (None, None) => drop(table.records.insert(key.path().into(), next)),
+            (Some(stored), Some(expected)) if stored.token == *expected => {
+                stored.record.clone_from(record);
+                stored.token = token.clone();
+            }
+            (None, None) => {
+                let stored = Stored { record: record.clone(), token: token.clone() };
+                table.records.insert(key.path().into(), stored);
+            }
             _ => return Swap::Refused,
         }
         table.last_token += 1;

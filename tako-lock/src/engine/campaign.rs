@@ -40,6 +40,9 @@ impl Visit<'_> {
     /// Whatever was on its way is settled in the background: nothing stays held.
     pub(crate) async fn campaign(&self, lead: Option<Lead>) -> Result<Option<Tenure>, LockError> {
         let Shared { world, policy, .. } = &*self.slot.shared;
+        if !world.is_reachable() {
+            return Err(self.slot.no_runtime());
+        }
         let (mut lead, mut now) = if let Some(lead) = lead {
             (lead, self.since)
         } else {
@@ -60,7 +63,12 @@ impl Visit<'_> {
         loop {
             tries += 1;
             let (mut turn, pause) = match self.unless_interrupted(pin!(self.round(lead, now))).await? {
-                Round::Won(turn, grant) => return self.start(turn, grant).map(Some),
+                Round::Won(turn, grant) => {
+                    *self.slot.sight() = Sight::default();
+                    let tenure = self.start(turn, grant)?;
+                    // Given back when it is dropped: whoever is not to go on is not started.
+                    return self.scope.ending().map_or(Ok(Some(tenure)), |ending| Err(self.ended(ending)));
+                }
                 Round::Held(_) if self.mode == Mode::Try => return Ok(None),
                 Round::Held(turn) => {
                     if !std::mem::replace(&mut is_told, true) {
@@ -111,8 +119,9 @@ impl Visit<'_> {
                         return Round::Failed(release.settle().await, error);
                     }
                 },
+                // Known not to have landed, or given up after a long time of trying: the next look starts afresh.
                 Claimed::Unsettled { claim, error }
-                    if self.mode == Mode::Wait && error.kind().is_transient() =>
+                    if error.kind().is_transient() && (self.mode == Mode::Wait || !claim.may_land()) =>
                 {
                     return Round::Failed(claim.abandon(), error);
                 }
@@ -148,25 +157,25 @@ impl Visit<'_> {
         let Shared { world, store_clock, policy, .. } = &*self.slot.shared;
         turn.notes.watch(stored.as_ref(), now);
         let mut calibration = None;
-        let step = loop {
+        let (step, reading) = loop {
             let (store, watched) = (store_clock.read(now), turn.notes.watched.as_ref());
             let step =
                 step::judge(self.slot.key.lock(), stored.as_ref(), &View { now, store, watched, policy });
             let is_needed = match step {
                 Step::Calibrate => true,
-                Step::Take { .. } => !store_clock.can_date(now, policy),
+                Step::Take { .. } => !store_clock.can_date(store, policy),
                 Step::Wait | Step::Refuse(_) => false,
             };
             if calibration.is_some() || !is_needed {
-                break step;
+                break (step, store);
             }
             calibration = Some(self.slot.shared.calibrate().await);
             now = world.now();
         };
         match step {
             Step::Take { expected, fence } => {
-                let extra = stored.map(|stored| stored.record.extra).unwrap_or_default();
-                Ok(Claim::new(self.slot, now, turn, expected, fence, extra).send())
+                let free = stored.map(|stored| stored.record);
+                Ok(Claim::new(self.slot, now, reading, turn, expected, fence, free).send())
             }
             Step::Wait => Err(self.held(turn, stored)),
             Step::Refuse(fault) => Err(Round::Failed(turn, fault.into())),

@@ -8,6 +8,7 @@ use scopeguard::ScopeGuard;
 use super::queue::{Slot, Turn};
 use super::release::Release;
 use super::step::Confirmed;
+use super::store_time::Reading;
 use super::write::{Effort, Outcome, Write};
 use super::{LeftToLapse, Shared};
 use crate::backend::{BackendError, Extra, Fence, Record, Stored, Token};
@@ -49,23 +50,22 @@ pub(crate) enum Claimed {
 }
 
 impl Claim {
-    /// A claim made at `now`, on the version `expected`.
+    /// A claim made at `now`, when the store's clock was read so, on the version `expected`, which says `free`.
     pub(super) fn new(
         slot: &Arc<Slot>,
         now: Moment,
+        reading: Option<Reading>,
         turn: Turn,
         expected: Option<Token>,
         fence: Fence,
-        extra: Extra,
+        free: Option<Record>,
     ) -> Claim {
-        let (expires, error) = slot.shared.expiry_from(now, None);
+        let (expires, error) = slot.shared.expiry_from(reading, None);
         // A fresh owner for each claim: to it the record of an earlier one is somebody else's, like any.
-        let record = Record {
-            owner: slot.shared.new_owner(now),
-            expires,
-            fence,
-            lock: slot.key.lock().clone(),
-            extra,
+        let owner = slot.shared.new_owner(now);
+        let record = match free {
+            Some(free) => Record { owner, expires, fence, ..free },
+            None => Record { owner, expires, fence, lock: slot.key.lock().clone(), extra: Extra::NONE },
         };
         let write = Write::new(slot.clone(), now, expected, record, error);
         Claim(scopeguard::guard(Parts { write, turn }, Parts::settle_in_background))
@@ -97,6 +97,11 @@ impl Claim {
             Outcome::Earlier(found) => Claimed::Lost { turn, found: Some(found) },
             Outcome::Others(found) => Claimed::Lost { turn, found },
         }
+    }
+
+    /// Whether some copy of it may be in the store, or may get there yet.
+    pub(super) fn may_land(&self) -> bool {
+        self.0.write.may_land()
     }
 
     /// Lets it be. A copy that lands all the same is nobody's: it runs out.

@@ -13,11 +13,12 @@ use tokio::sync::Notify;
 
 use super::Shared;
 use super::hold::Hold;
-use super::race::{Race, race};
+use super::queue::Slot;
 use super::step::{self, Confirmed};
 use super::write::{Effort, Outcome, Write};
-use crate::backend::{BackendError, Record};
+use crate::backend::{BackendError, Owner, Record};
 use crate::clock::Moment;
+use crate::race::{Race, race};
 
 /// Every hold of an engine, in the order in which heartbeats are due.
 #[derive(Default)]
@@ -46,21 +47,23 @@ impl Heartbeats {
         self.last_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Puts `hold` down for its next heartbeat, unless it is over. The last was confirmed at `known`.
-    pub(super) fn enrol(&self, hold: &Arc<Hold>, known: Moment) {
+    /// Puts `hold` down for its next heartbeat, unless it is over. The last was confirmed at `known`. Tells whether
+    /// there is a keeper, or a runtime to start one on.
+    pub(super) fn enrol(&self, hold: &Arc<Hold>, known: Moment) -> bool {
         let shared = &hold.slot.shared;
         let mut book = self.book();
         // Asked under the lock: a hold is ended first and struck off after, so it cannot slip in between.
-        let Some(deadline) = hold.deadline().filter(|_| !book.closed) else { return };
+        let Some(deadline) = hold.deadline().filter(|_| !book.closed) else { return true };
         book.beating.remove(&hold.number);
         let due = step::beat_due(deadline, known, &shared.policy);
-        hold.state().due = Some(due);
+        hold.due.store(due.as_nanos(), Ordering::Relaxed);
         book.due.insert((due, hold.number), hold.clone());
         match book.keeper {
             Some(wakes) if wakes <= due => {}
             Some(_) => self.earlier.notify_one(),
-            None => start_keeper(shared, book),
+            None => return start_keeper(shared, book),
         }
+        true
     }
 
     /// Starts another keeper on the caller's runtime, if the last one went down with its own.
@@ -76,10 +79,17 @@ impl Heartbeats {
     /// Takes `hold` off the book: no heartbeat of it is started from here on.
     pub(super) fn strike(&self, hold: &Hold) {
         let mut book = self.book();
-        if let Some(due) = hold.state().due.take() {
-            book.due.remove(&(due, hold.number));
+        let due = Moment::from_nanos(hold.due.load(Ordering::Relaxed));
+        if book.due.remove(&(due, hold.number)).is_none() {
+            book.beating.remove(&hold.number);
         }
-        book.beating.remove(&hold.number);
+    }
+
+    /// Who holds `slot`, if this process does.
+    pub(super) fn holder_of(&self, slot: &Slot) -> Option<Owner> {
+        let book = self.book();
+        let mut holds = book.due.values().chain(book.beating.values());
+        holds.find(|hold| hold.slot.key == slot.key).and_then(|hold| hold.owner())
     }
 
     /// Every hold on the book, in a fixed order.
@@ -107,7 +117,6 @@ impl Heartbeats {
             && entry.key().0 <= now
         {
             let hold = entry.remove();
-            hold.state().due = None;
             book.beating.insert(hold.number, hold.clone());
             due.push(hold);
         }
@@ -120,14 +129,16 @@ impl Heartbeats {
     }
 }
 
-/// Starts a keeper on the runtime at hand.
-fn start_keeper(shared: &Arc<Shared>, mut book: MutexGuard<'_, Book>) {
+/// Starts a keeper on the runtime at hand; tells whether there is one.
+fn start_keeper(shared: &Arc<Shared>, mut book: MutexGuard<'_, Book>) -> bool {
     book.keeper = book.due.first_key_value().map(|((at, _), _)| *at);
     drop(book);
     let keeper = Keeper { shared: shared.clone(), is_done: false };
-    if shared.world.spawn(Box::pin(keeper.keep())).is_err() {
+    let is_started = shared.world.spawn(Box::pin(keeper.keep())).is_ok();
+    if !is_started {
         tracing::warn!("no runtime to send heartbeats on: what is held will lapse");
     }
+    is_started
 }
 
 /// Sleeps until the next heartbeat is due; ends when nothing is held.
@@ -177,7 +188,7 @@ impl Beat {
         self.is_done = true;
         let heartbeats = &self.hold.slot.shared.heartbeats;
         match confirmed {
-            Some(known) => heartbeats.enrol(&self.hold, known),
+            Some(known) => _ = heartbeats.enrol(&self.hold, known),
             None if self.hold.is_lost() => heartbeats.strike(&self.hold),
             // Given back: its release strikes it off.
             None => {}
@@ -193,7 +204,8 @@ impl Beat {
             // A holder past its deadline never renews: it has lost. The look at the clock says so to all.
             hold.standing();
             let deadline = hold.deadline()?;
-            let Some(mut write) = self.until_over(deadline, self.next_write()).await? else { continue };
+            let Some(write) = self.until_over(deadline, self.next_write()).await? else { continue };
+            let mut write = write?;
             // One try for each body, and the next is dated anew: a body that landed only after many tries would be
             // almost used up. A copy that was thought lost and landed is found by the refusal of the next.
             let once = Effort::few(deadline, 1);
@@ -255,17 +267,18 @@ impl Beat {
         self.hold.state().last_error = Some(error.clone());
     }
 
-    async fn next_write(&self) -> Write {
+    /// The next body; `None` when the hold is over.
+    async fn next_write(&self) -> Option<Write> {
         let Hold { slot, .. } = &*self.hold;
         let Shared { world, store_clock, policy, .. } = &*slot.shared;
-        if !store_clock.can_date(world.now(), policy) {
+        if !store_clock.can_date(store_clock.read(world.now()), policy) {
             // Failing that, the old estimate serves, and what it may be off comes out of the lease.
             let _ = slot.shared.calibrate().await;
         }
-        let (record, token) = self.hold.version();
+        let (record, token) = self.hold.version()?;
         let now = world.now();
-        let (expires, error) = slot.shared.expiry_from(now, Some(record.expires));
-        Write::new(slot.clone(), now, Some(token), Record { expires, ..record }, error)
+        let (expires, error) = slot.shared.expiry_from(store_clock.read(now), Some(record.expires));
+        Some(Write::new(slot.clone(), now, Some(token), Record { expires, ..record }, error))
     }
 }
 

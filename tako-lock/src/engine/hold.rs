@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::loss::{Deadline, Standing};
 use super::queue::{Slot, Turn};
 use super::release::Release;
 use super::scope::Scope;
-use crate::backend::{BackendError, Fence, Record, Token};
+use crate::backend::{BackendError, Fence, Owner, Record, Token};
 use crate::clock::Moment;
 use crate::error::{CancelCause, LossCause, Lost};
 
@@ -31,6 +31,8 @@ pub(crate) struct Hold {
     lost: OnceLock<Lost>,
     draining: AtomicBool,
     cancel: Cancel,
+    /// When the heartbeat is due that the engine's book has for this hold, if it has one. Guarded by the book's lock.
+    pub(super) due: AtomicU64,
     /// Wakes a heartbeat in flight when the hold is over.
     pub(super) over: Notify,
     state: Mutex<State>,
@@ -45,10 +47,8 @@ struct Cancel {
 
 /// What the next write of this hold starts from.
 pub(super) struct State {
-    pub(super) record: Record,
-    pub(super) token: Token,
-    /// When the heartbeat is due that the engine's book has for this hold.
-    pub(super) due: Option<Moment>,
+    /// Taken by the release.
+    version: Option<(Record, Token)>,
     pub(super) last_error: Option<BackendError>,
 }
 
@@ -66,7 +66,7 @@ impl Hold {
     pub(super) fn new(slot: Arc<Slot>, scope: &Scope, grant: Grant) -> Arc<Hold> {
         let Grant { record, token, since, deadline } = grant;
         Arc::new(Hold {
-            outer: scope.hold.clone(),
+            outer: scope.hold().cloned(),
             fence: record.fence,
             number: slot.shared.heartbeats.number(),
             since,
@@ -74,8 +74,9 @@ impl Hold {
             lost: OnceLock::new(),
             draining: AtomicBool::new(false),
             cancel: Cancel { parent: scope.token().clone(), token: OnceLock::new() },
+            due: AtomicU64::new(0),
             over: Notify::new(),
-            state: Mutex::new(State { record, token, due: None, last_error: None }),
+            state: Mutex::new(State { version: Some((record, token)), last_error: None }),
             slot,
         })
     }
@@ -109,16 +110,27 @@ impl Hold {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What this hold wrote last, as far as it knows, and the version that it made.
-    pub(super) fn version(&self) -> (Record, Token) {
-        let state = self.state();
-        (state.record.clone(), state.token.clone())
+    /// What this hold wrote last, as far as it knows, and the version that it made; `None` once it is being released.
+    pub(super) fn version(&self) -> Option<(Record, Token)> {
+        self.state().version.clone()
+    }
+
+    /// The same, for the release, which is the last to write.
+    pub(super) fn take_version(&self) -> Option<(Record, Token)> {
+        self.state().version.take()
     }
 
     /// A heartbeat stands in the record.
     pub(super) fn renewed(&self, record: Record, token: Token) {
         let mut state = self.state();
-        (state.record, state.token, state.last_error) = (record, token, None);
+        state.last_error = None;
+        if let Some(version) = &mut state.version {
+            *version = (record, token);
+        }
+    }
+
+    pub(super) fn owner(&self) -> Option<Owner> {
+        self.state().version.as_ref().map(|(record, _)| record.owner.clone())
     }
 
     pub(super) fn deadline(&self) -> Option<Moment> {
@@ -274,8 +286,9 @@ impl Tenure {
     /// # Cancel safety
     /// The release goes on in the background.
     pub(crate) async fn finish(self) -> Result<(), Lost> {
-        if let Some(release) = ScopeGuard::into_inner(self.0).end()?.send() {
-            release.settle().await;
+        if let Some(release) = ScopeGuard::into_inner(self.0).end()?.and_then(Release::send) {
+            // On the heap, as a campaign is.
+            Box::pin(release.settle()).await;
         }
         Ok(())
     }
@@ -283,7 +296,7 @@ impl Tenure {
 
 impl Parts {
     /// A lost hold writes no more (I9): its record is somebody else's, or runs out.
-    fn end(self) -> Result<Release, Lost> {
+    fn end(self) -> Result<Option<Release>, Lost> {
         let Parts { hold, turn } = self;
         let now = hold.slot.shared.world.now();
         hold.end(now)?;

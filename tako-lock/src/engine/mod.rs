@@ -1,17 +1,18 @@
 //! The life of a lease, above the store and below the public handles.
 //!
 //! ```text
-//!            turn                    free: swap                   every 10 s: swap
-//!   caller ───────▶ queue ─────▶ campaign ───────▶ claim ───────▶ hold ◀──────▶ heartbeat
-//!                                 ▲    │ held        │ lost a race  │   │
-//!                                 └────┘ wait, load  └──▶ campaign  │   │ deadline passed, or another's record
-//!                                                                   │   ▼
-//!                          free record ◀───────── release ◀─────────┘  loss ──▶ context cancelled, once
-//!                                         swap            code ended            and never another write
+//!                  turn              free: swap            every 10 s: swap
+//!   visit ──▶ queue ──▶ campaign ─────────▶ claim ────▶ hold ◀────▶ heartbeat
+//!                        ▲    │ held          │ lost a race │  │
+//!                        └────┘ wait, load    └▶ campaign   │  │ deadline passed, or another's record
+//!                                                           │  ▼
+//!                         free record ◀───── release ◀──────┘ loss ──▶ context cancelled, once
+//!                                     swap         code ended          and never another write
 //! ```
 //!
 //! One verb a file. [`step`] decides and does nothing else; [`write`] settles the outcome of every conditional write;
-//! the others act.
+//! the others act. A [`visit`] that takes no waiting, as in memory, goes from the queue to the hold in one call;
+//! everything else is a [`campaign`].
 //!
 //! # Invariants
 //! Each is named by its number where it is kept, and checked by that number in the tests.
@@ -40,7 +41,6 @@ mod heartbeat;
 mod hold;
 mod loss;
 mod queue;
-mod race;
 mod release;
 mod scope;
 mod shutdown;

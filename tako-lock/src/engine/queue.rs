@@ -36,7 +36,7 @@ pub(super) struct Notes {
 /// What those behind the head go by.
 #[derive(Default)]
 pub(super) struct Sight {
-    /// Who held it when last seen.
+    /// What other process held it when last seen.
     pub(super) holder: Option<Owner>,
     /// Since when the store has been failing the head of the queue, and how.
     pub(super) trouble: Option<(Moment, BackendError)>,
@@ -67,6 +67,11 @@ impl Slot {
     pub(super) async fn turn(&self) -> Turn {
         let notes = self.turn.clone().lock_owned().await;
         Turn { notes, _busy: self.shared.busy.token() }
+    }
+
+    /// Who holds it, in this process or, when last seen, elsewhere.
+    pub(super) fn holder(&self) -> Option<Owner> {
+        self.shared.heartbeats.holder_of(self).or_else(|| self.sight().holder.clone())
     }
 
     pub(super) fn sight(&self) -> MutexGuard<'_, Sight> {

@@ -29,11 +29,11 @@ struct Parts {
 }
 
 impl Release {
-    /// Gives back, from `now` on, the lease of a hold that has ended.
-    pub(super) fn of_hold(hold: Arc<Hold>, now: Moment, turn: Turn) -> Release {
-        let (record, token) = hold.version();
+    /// Gives back, from `now` on, the lease of a hold that has ended; `None` when it is being given back already.
+    pub(super) fn of_hold(hold: Arc<Hold>, now: Moment, turn: Turn) -> Option<Release> {
+        let (record, token) = hold.take_version()?;
         let slot = hold.slot.clone();
-        Release::over(slot, Some(hold), now, record, token, turn)
+        Some(Release::over(slot, Some(hold), now, record, token, turn))
     }
 
     /// Gives back, from `now` on, a lease that never became a hold: `record`, at version `token`.
@@ -65,7 +65,7 @@ impl Release {
     pub(super) fn send(mut self) -> Option<Release> {
         match self.0.write.send() {
             Some(Ok(Outcome::Landed { token, .. })) => {
-                ScopeGuard::into_inner(self.0).released(token);
+                ScopeGuard::into_inner(self.0).finish(Some(token));
                 None
             }
             // Settling it sends it once more, which an outcome of any other kind takes.
@@ -75,55 +75,61 @@ impl Release {
 
     /// Ends when the record is free, when it turned out to be somebody else's, or when the budget is used up.
     pub(super) async fn settle(mut self) -> Turn {
-        self.0.settle().await;
-        ScopeGuard::into_inner(self.0).turn
+        let freed = self.0.settle().await;
+        ScopeGuard::into_inner(self.0).finish(freed)
     }
 }
 
 impl Parts {
     fn settle_in_background(mut self) {
         let slot = self.write.slot().clone();
-        slot.finish_in_background(Box::pin(async move { self.settle().await }));
+        slot.finish_in_background(Box::pin(async move {
+            let freed = self.settle().await;
+            self.finish(freed);
+        }));
     }
 
-    async fn settle(&mut self) {
+    /// The version that says "free", if there is one of ours.
+    async fn settle(&mut self) -> Option<Token> {
         let slot = self.write.slot().clone();
         let lock = &*slot.name;
         let failed = |error: &BackendError| tracing::debug!(lock, %error, "release failed; trying again");
         loop {
             match self.write.settle_strictly(Effort::quick(self.until), failed).await {
-                Some(Ok(Outcome::Landed { token, .. })) => return self.released(token),
+                Some(Ok(Outcome::Landed { token, .. })) => return Some(token),
                 // A heartbeat that was in flight landed after all: once more, over that.
                 Some(Ok(Outcome::Earlier(stored))) => self.write.retarget(stored.token),
                 Some(Ok(Outcome::Others(_))) => {
                     tracing::debug!(lock, "lease already gone when it was to be released: nothing touched");
-                    return self.over();
+                    return None;
                 }
-                Some(Err(error)) => return self.left_to_lapse(&error.to_string()),
-                None => return self.left_to_lapse("no answer within the time that a release may take"),
+                Some(Err(error)) => {
+                    self.left_to_lapse(&error.to_string());
+                    return None;
+                }
+                None => {
+                    self.left_to_lapse("no answer within the time that a release may take");
+                    return None;
+                }
             }
         }
     }
 
-    fn released(&mut self, token: Token) {
-        let record = self.write.record().clone();
-        let slot = self.write.slot();
-        tracing::debug!(lock = &*slot.name, fence = record.fence.get(), "lease released");
-        let closing = &slot.shared.closing;
-        if let Some(hold) = self.hold.as_ref().filter(|_| closing.has_begun()) {
-            closing.forget(hold.number);
-        }
-        self.turn.notes.free = Some(Stored { record, token });
-        self.over();
-    }
-
     /// The lease is nobody's any more, as far as this process goes.
-    fn over(&self) {
-        let slot = self.write.slot();
-        slot.sight().holder = None;
-        if let Some(hold) = &self.hold {
-            slot.shared.heartbeats.strike(hold);
+    fn finish(self, freed: Option<Token>) -> Turn {
+        let Parts { write, hold, mut turn, .. } = self;
+        let Shared { heartbeats, closing, .. } = &*write.slot().shared;
+        if let Some(hold) = hold {
+            heartbeats.strike(&hold);
+            if freed.is_some() && closing.has_begun() {
+                closing.forget(hold.number);
+            }
         }
+        if let Some(token) = freed {
+            tracing::debug!(lock = &*write.slot().name, fence = write.record().fence.get(), "lease released");
+            turn.notes.free = Some(Stored { record: write.into_record(), token });
+        }
+        turn
     }
 
     fn left_to_lapse(&self, error: &str) {
@@ -139,7 +145,6 @@ impl Parts {
             let left = LeftToLapse { lock: slot.name.clone(), fence, held_for: hold.held_for() };
             slot.shared.closing.note(hold.number, left);
         }
-        self.over();
     }
 }
 

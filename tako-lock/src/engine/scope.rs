@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::hold::{Hold, HoldFault};
 use super::queue::Slot;
-use super::race::{Race, race};
 use crate::backend::Fence;
 use crate::clock::Moment;
 use crate::error::{CancelCause, Cancelled, LockError, Lost};
+use crate::race::{Race, race};
 use crate::world::World;
 
 /// The engine's half of a context.
@@ -20,14 +20,13 @@ use crate::world::World;
 pub(crate) struct Scope {
     source: Source,
     limit: Option<Limit>,
-    /// The innermost hold; the others follow from it.
-    pub(super) hold: Option<Arc<Hold>>,
 }
 
-/// What cancels a scope.
+/// What cancels a scope, and the innermost hold that it is under; the others follow from that.
 #[derive(Clone)]
 enum Source {
-    Token(CancellationToken),
+    Token(CancellationToken, Option<Arc<Hold>>),
+    /// That hold's own token.
     Hold(Arc<Hold>),
 }
 
@@ -60,30 +59,35 @@ impl From<Ending> for LockError {
 impl Scope {
     /// A scope that nothing ends but its own token.
     pub(crate) fn root() -> Scope {
-        Scope { source: Source::Token(CancellationToken::new()), limit: None, hold: None }
+        Scope { source: Source::Token(CancellationToken::new(), None), limit: None }
     }
 
     pub(crate) fn token(&self) -> &CancellationToken {
         match &self.source {
-            Source::Token(token) => token,
+            Source::Token(token, _) => token,
             Source::Hold(hold) => hold.token(),
+        }
+    }
+
+    /// The innermost hold.
+    pub(super) fn hold(&self) -> Option<&Arc<Hold>> {
+        match &self.source {
+            Source::Token(_, hold) => hold.as_ref(),
+            Source::Hold(hold) => Some(hold),
         }
     }
 
     fn is_cancelled(&self) -> bool {
         match &self.source {
-            Source::Token(token) => token.is_cancelled(),
+            Source::Token(token, _) => token.is_cancelled(),
             Source::Hold(hold) => hold.is_cancelled(),
         }
     }
 
     /// A scope that ends with this one, and can be ended by itself.
     pub(crate) fn child(&self) -> Scope {
-        Scope {
-            source: Source::Token(self.token().child_token()),
-            limit: self.limit.clone(),
-            hold: self.hold.clone(),
-        }
+        let source = Source::Token(self.token().child_token(), self.hold().cloned());
+        Scope { source, limit: self.limit.clone() }
     }
 
     /// A child that ends after `limit` at the latest.
@@ -110,14 +114,14 @@ impl Scope {
             ended = Some(CancelCause::TimedOut);
         }
         ended.or_else(|| self.is_cancelled().then_some(CancelCause::Cancelled)).map(|cause| {
-            let lock = self.hold.as_ref().map(|hold| hold.slot.name.clone());
+            let lock = self.hold().map(|hold| hold.slot.name.clone());
             Ending::Cancelled { cause, lock }
         })
     }
 
     /// The scope of code that runs under `hold`, which was taken under this one.
     pub(crate) fn held(&self, hold: &Arc<Hold>) -> Scope {
-        Scope { source: Source::Hold(hold.clone()), limit: self.limit.clone(), hold: Some(hold.clone()) }
+        Scope { source: Source::Hold(hold.clone()), limit: self.limit.clone() }
     }
 
     /// Ends when the scope does.
@@ -143,12 +147,12 @@ impl Scope {
 
     /// The fence of the innermost hold, while that is live.
     pub(crate) fn fence(&self) -> Option<Fence> {
-        self.hold.as_ref().filter(|hold| hold.is_live()).map(|hold| hold.fence)
+        self.hold().filter(|hold| hold.is_live()).map(|hold| hold.fence)
     }
 
     /// The holds that the scope descends from, innermost first.
     fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
-        std::iter::successors(self.hold.as_ref(), |hold| hold.outer.as_ref())
+        std::iter::successors(self.hold(), |hold| hold.outer.as_ref())
     }
 
     /// Whether it would wait for itself.

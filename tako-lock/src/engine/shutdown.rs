@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Shared;
 use super::queue::Slot;
-use super::race::{Race, race};
 use crate::backend::Fence;
 use crate::clock::Moment;
 use crate::error::{ConfigError, LockError};
+use crate::race::{Race, race};
 
 /// Whether, and since when, an engine is shutting down.
 #[derive(Default)]
@@ -59,7 +59,7 @@ impl Shutdown {
         &self.left
     }
 
-    /// Whether everything that was held has been given back.
+    /// Whether everything that was held when it began has been given back.
     pub fn is_clean(&self) -> bool {
         self.left.is_empty()
     }
@@ -92,20 +92,17 @@ impl LeftToLapse {
 
 impl Slot {
     /// # Errors
-    /// The engine hands out no leases, or not here.
+    /// The engine hands out no more leases.
     pub(super) fn admit(&self) -> Result<(), LockError> {
-        let Shared { closing, world, .. } = &*self.shared;
-        if closing.has_begun() {
-            return Err(self.shutting_down());
-        }
-        if !world.is_reachable() {
-            let name = &self.name;
-            let why = format!(
-                "lock \"{name}\" was asked for outside of a tokio runtime, and its engine runs on the caller's"
-            );
-            return Err(ConfigError::one(why).into());
-        }
-        Ok(())
+        if self.shared.closing.has_begun() { Err(self.shutting_down()) } else { Ok(()) }
+    }
+
+    pub(super) fn no_runtime(&self) -> LockError {
+        let name = &self.name;
+        let why = format!(
+            "lock \"{name}\" was asked for outside of a tokio runtime, and its engine runs on the caller's"
+        );
+        ConfigError::one(why).into()
     }
 
     pub(super) fn shutting_down(&self) -> LockError {

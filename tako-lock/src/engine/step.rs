@@ -58,10 +58,10 @@ impl From<RecordFault> for BackendError {
 
 /// Decides what a campaigner for `lock` does, having seen `stored` in the record's place.
 pub(super) fn judge(lock: &str, stored: Option<&Stored>, view: &View<'_>) -> Step {
+    let present = view.store.map(|reading| reading.time.as_millis());
     let Some(Stored { record, token }) = stored else {
-        // The fence of a new record starts at the present, so that a removed record does not turn fences back.
-        return match view.store {
-            Some(reading) => Step::Take { expected: None, fence: Fence::new(reading.time.as_millis()) },
+        return match present {
+            Some(present) => Step::Take { expected: None, fence: Fence::new(present) },
             None => Step::Calibrate,
         };
     };
@@ -70,8 +70,13 @@ pub(super) fn judge(lock: &str, stored: Option<&Stored>, view: &View<'_>) -> Ste
     }
     let expiry = if record.is_released() { Expiry::Past } else { expiry(record.expires, token, view) };
     match expiry {
+        // Never behind the present (I2): a record that was removed, or made by a write that had been on its way while
+        // another was removed, remembers less than has been handed out.
         Expiry::Past => match record.fence.get().checked_add(1) {
-            Some(fence) => Step::Take { expected: Some(token.clone()), fence: Fence::new(fence) },
+            Some(next) => {
+                let fence = Fence::new(next.max(present.unwrap_or(0)));
+                Step::Take { expected: Some(token.clone()), fence }
+            }
             None => Step::Refuse(RecordFault::FenceExhausted),
         },
         Expiry::Ahead => Step::Wait,

@@ -60,6 +60,19 @@ fn a_lock_that_nobody_has_is_taken() {
 }
 
 #[test]
+fn a_fence_grows_and_never_falls_behind_the_present() {
+    for (now, expected) in [(None, 8), (Some(5), 8), (Some(8), 8), (Some(9), 9), (Some(70_000), 70_000)] {
+        let view = view(at(0), now.map(|now| reading(now, 0)), None);
+        let step = judge(LOCK, Some(&stored("p#1", 0)), &view);
+        assert_eq!(
+            step,
+            Step::Take { expected: Some(Token::from(3)), fence: Fence::new(expected) },
+            "{now:?}"
+        );
+    }
+}
+
+#[test]
 fn a_new_record_needs_the_stores_time_for_its_fence() {
     assert_eq!(judge(LOCK, None, &view(at(0), None, None)), Step::Calibrate);
 }
@@ -70,14 +83,14 @@ fn expiry_goes_by_the_stores_time_and_its_error() {
     let table = [
         (Some(reading(20_000, 0)), Step::Wait),
         (Some(reading(31_999, 0)), Step::Wait),
-        (Some(reading(32_000, 0)), take()),
+        (Some(reading(32_000, 0)), take(32_000)),
         (Some(reading(32_100, 101)), Step::Wait),
-        (Some(reading(32_200, 101)), take()),
+        (Some(reading(32_200, 101)), take(32_200)),
         // Perhaps, but the estimate is too coarse to tell: it is made anew.
         (Some(reading(32_500, 600)), Step::Calibrate),
         (Some(reading(31_500, 600)), Step::Calibrate),
         (Some(reading(31_000, 600)), Step::Wait),
-        (Some(reading(90_000, 30_000)), take()),
+        (Some(reading(90_000, 30_000)), take(90_000)),
         (None, Step::Calibrate),
     ];
     for (reading, expected) in table {
@@ -86,15 +99,16 @@ fn expiry_goes_by_the_stores_time_and_its_error() {
     }
 }
 
-fn take() -> Step {
-    Step::Take { expected: Some(Token::from(3)), fence: Fence::new(8) }
+/// The records of these tests have fence 7, and the present is later.
+fn take(fence: u64) -> Step {
+    Step::Take { expected: Some(Token::from(3)), fence: Fence::new(fence) }
 }
 
 #[test]
 fn a_version_that_stood_still_for_long_enough_is_dead_whatever_the_clocks_say() {
     let watched = Watched { token: Token::from(3), since: at(1_000) };
     let far = stored("p#1", 9_000_000);
-    for (now, expected) in [(32_999, Step::Wait), (33_000, take())] {
+    for (now, expected) in [(32_999, Step::Wait), (33_000, take(5_000))] {
         assert_eq!(
             judge(LOCK, Some(&far), &view(at(now), Some(reading(5_000, 0)), Some(&watched))),
             expected,

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::race::{Race, race};
 use crate::backend::{
     BackendError, ErrorKind, Key, LeaseBackend, MemoryLease, Record, StoreTime, Stored, Swap, Token,
 };
 use crate::policy::Policy;
+use crate::race::{Race, race};
 use crate::world::{BoxFuture, World};
 
 pub(super) type Answer<T> = Result<T, BackendError>;

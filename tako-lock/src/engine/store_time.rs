@@ -83,10 +83,9 @@ impl StoreClock {
 
     /// Whether a record may be dated by this clock as it is. A store that dates its writes tells the holder itself
     /// how long each is good for; where no date comes back, all that the estimate may be off comes out of the lease.
-    pub(super) fn can_date(&self, now: Moment, policy: &Policy) -> bool {
-        let sample = self.sample();
-        sample.as_ref().is_some_and(|sample| {
-            !self.is_undated.load(Ordering::Relaxed) || sample.reading(now).error <= policy.guard / 4
+    pub(super) fn can_date(&self, reading: Option<Reading>, policy: &Policy) -> bool {
+        reading.is_some_and(|reading| {
+            !self.is_undated.load(Ordering::Relaxed) || reading.error <= policy.guard / 4
         })
     }
 
@@ -101,10 +100,14 @@ impl StoreClock {
 }
 
 impl Shared {
-    /// What a record made at `now` says of its end, and how far off that may be. Without a sample it is a guess from
+    /// What a record says of its end that is made when the store's clock is read so, and how far off that may be. Without a sample it is a guess from
     /// the host's wall clock: what the store then says of the write decides how long it is good for.
-    pub(super) fn expiry_from(&self, now: Moment, last: Option<StoreTime>) -> (StoreTime, Option<Duration>) {
-        let (time, error) = match self.store_clock.read(now) {
+    pub(super) fn expiry_from(
+        &self,
+        reading: Option<Reading>,
+        last: Option<StoreTime>,
+    ) -> (StoreTime, Option<Duration>) {
+        let (time, error) = match reading {
             Some(reading) => (reading.time, Some(reading.error)),
             None => (self.world.wall(), None),
         };

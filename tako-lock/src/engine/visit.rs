@@ -8,13 +8,13 @@ use std::time::Duration;
 use super::Shared;
 use super::claim::{Claim, Claimed, Sent};
 use super::hold::{Grant, Hold, Tenure};
-use super::queue::{Sight, Slot, Turn};
-use super::race::{Race, race};
+use super::queue::{Slot, Turn};
 use super::scope::{Ending, Scope};
 use super::step::{self, Confirmed, Step, View};
 use crate::backend::{BackendError, ErrorKind, Owner};
 use crate::clock::Moment;
 use crate::error::{CancelCause, Cancelled, LockError, Span};
+use crate::race::{Race, race};
 
 /// How a caller wants the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,14 +87,15 @@ impl<'a> Visit<'a> {
     fn begin(self, mut turn: Turn) -> Result<Begun<'a>, LockError> {
         let Shared { store_clock, policy, .. } = &*self.slot.shared;
         let now = self.since;
-        let view = View { now, store: store_clock.read(now), watched: None, policy };
-        let Some(free) = turn.notes.free.take_if(|_| store_clock.can_date(now, policy)) else {
+        let reading = store_clock.read(now);
+        let view = View { now, store: reading, watched: None, policy };
+        let Some(free) = turn.notes.free.take_if(|_| store_clock.can_date(reading, policy)) else {
             return Ok(Begun::Campaign(self, Some(Lead::Turn(turn))));
         };
         let Step::Take { expected, fence } = step::judge(self.slot.key.lock(), Some(&free), &view) else {
             return Ok(Begun::Campaign(self, Some(Lead::Turn(turn))));
         };
-        match Claim::new(self.slot, now, turn, expected, fence, free.record.extra).send() {
+        match Claim::new(self.slot, now, reading, turn, expected, fence, Some(free.record)).send() {
             Sent::Settled(Claimed::Won { turn, record, token, confirmed }) => {
                 if let Ok(deadline) = self.useful(&confirmed) {
                     let grant = Grant { record, token, since: confirmed.known, deadline };
@@ -128,19 +129,18 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// Makes the grant a hold, unless the caller is not to be started any more: then it is given back.
+    /// Makes the grant a hold, unless nobody is started any more: then it is given back.
     pub(super) fn start(&self, mut turn: Turn, grant: Grant) -> Result<Tenure, LockError> {
         let Visit { slot, scope, .. } = self;
         turn.notes.watched = None;
         turn.notes.next_look = None;
-        *slot.sight() = Sight { holder: Some(grant.record.owner.clone()), trouble: None };
         let tenure = Tenure::new(Hold::new((*slot).clone(), scope, grant), turn);
-        slot.shared.heartbeats.enrol(tenure.hold(), tenure.hold().since());
+        let is_kept_up = slot.shared.heartbeats.enrol(tenure.hold(), tenure.hold().since());
         // Enrolled before it is asked: a shutdown that begins in between finds the hold on the book, and one that
         // began earlier is seen here. No waiter is started at shutdown.
         slot.admit()?;
-        if let Some(ending) = scope.ending() {
-            return Err(self.ended(ending));
+        if !is_kept_up {
+            return Err(slot.no_runtime());
         }
         tracing::debug!(
             lock = &*slot.name,
@@ -183,12 +183,12 @@ impl<'a> Visit<'a> {
         tracing::info!(lock = &*self.slot.name, held_by, "waiting for the lease");
     }
 
-    fn ended(&self, ending: Ending) -> LockError {
+    pub(super) fn ended(&self, ending: Ending) -> LockError {
         match ending {
             Ending::Lost(lost) => LockError::Lost(lost),
             Ending::Cancelled { cause, .. } => {
                 let waited = self.slot.shared.world.now().since(self.since);
-                let held_by = self.slot.sight().holder.clone();
+                let held_by = self.slot.holder();
                 Cancelled::waiting(cause, self.slot.name.clone(), waited, held_by).into()
             }
         }

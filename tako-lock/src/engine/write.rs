@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use super::Shared;
 use super::queue::Slot;
-use super::race::{Race, race};
 use super::step::{self, Confirmed, Refusal};
 use super::store::{Answer, Reply};
 use crate::backend::{BackendError, ErrorKind, Record, StoreTime, Stored, Swap, Token};
 use crate::clock::Moment;
+use crate::race::{Race, race};
 use crate::world::BoxFuture;
 
 /// How hard a write is tried.
@@ -27,22 +27,24 @@ pub(super) struct Effort {
     pub(super) tries: u32,
     /// So many tries follow each other quickly, the others at the pace of a poll.
     pub(super) quick: u32,
+    /// Only while some copy may have been applied: otherwise a fresh body serves better.
+    pub(super) only_in_doubt: bool,
 }
 
 impl Effort {
     /// Quick tries until the end: a lease or its release is at stake.
     pub(super) fn quick(until: Moment) -> Effort {
-        Effort { until, tries: u32::MAX, quick: u32::MAX }
+        Effort { until, tries: u32::MAX, quick: u32::MAX, only_in_doubt: false }
     }
 
     /// A few quick tries, then patience: nothing is held, and the store may be down for long.
     pub(super) fn patient(until: Moment) -> Effort {
-        Effort { until, tries: u32::MAX, quick: 3 }
+        Effort { until, tries: u32::MAX, quick: 3, only_in_doubt: true }
     }
 
     /// So many tries and no more.
     pub(super) fn few(until: Moment, tries: u32) -> Effort {
-        Effort { until, tries, quick: tries }
+        Effort { until, tries, quick: tries, only_in_doubt: true }
     }
 }
 
@@ -142,10 +144,15 @@ impl Write {
             let Shared { world, policy, .. } = &*self.slot.shared;
             let mean = if tries < effort.quick { policy.retry } else { policy.poll };
             let again = world.now().plus(self.slot.shared.pause_after(failure.kind(), mean));
-            if !failure.kind().is_transient() || tries >= effort.tries || again >= effort.until {
+            let is_settled = effort.only_in_doubt && !self.in_doubt;
+            if !failure.kind().is_transient() || is_settled || tries >= effort.tries || again >= effort.until
+            {
                 return Err(failure);
             }
             world.sleep_until(again).await;
+            if world.now() >= effort.until {
+                return Err(failure);
+            }
         }
     }
 

@@ -4,14 +4,14 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
-pub(super) enum Race<A, B> {
+pub(crate) enum Race<A, B> {
     First(A),
     Second(B),
 }
 
 /// The one that is ready first; `first` when both are. By reference: an engine's futures are large, and moving one
 /// costs more than polling it.
-pub(super) async fn race<A: Future, B: Future>(
+pub(crate) async fn race<A: Future, B: Future>(
     mut first: Pin<&mut A>,
     mut second: Pin<&mut B>,
 ) -> Race<A::Output, B::Output> {
