@@ -105,8 +105,8 @@ pub enum Event {
     Well { process: u32 },
     /// An operator has changed the record of a lock to this; no owner: there is none any more.
     Forced { lock: u8, fault: Fault, owner: u32, expires: u64, fence: u64 },
-    /// An engine has shut down, or given up on what is left.
-    Closed { process: u32, is_clean: bool },
+    /// An engine has shut down, or given up on what is left, while its clock shows `local`.
+    Closed { process: u32, is_clean: bool, local: u64 },
     /// No more faults from here on.
     Quiet,
 }

@@ -170,7 +170,7 @@ impl Fleet {
         let how = self.draw(|chance| chance.below(3));
         let now = self.simulation.calendar.now();
         let mut store = lock(&self.simulation.store);
-        if fault == Fault::Delete && self.simulation.plan.spares && store.is_being_created(now, place) {
+        if fault == Fault::Delete && self.simulation.plan.spares {
             return;
         }
         let record = if fault == Fault::Delete {
@@ -212,7 +212,8 @@ impl Fleet {
         let closing = async move {
             let shutdown = running.engine.shutdown(Duration::from_micros(grace)).await;
             let Process { simulation, number, .. } = &*running.process;
-            simulation.note(Event::Closed { process: *number, is_clean: shutdown.is_clean() });
+            let (process, local) = (*number, running.process.now().as_nanos());
+            simulation.note(Event::Closed { process, is_clean: shutdown.is_clean(), local });
         };
         process.start(Box::pin(closing));
     }

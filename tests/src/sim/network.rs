@@ -164,8 +164,7 @@ impl LeaseBackend for Link {
         let fate = Fate::decide(&self.0, true, verb != Verb::Claim);
         let (expires, fence) = (record.expires.as_millis(), record.fence.get());
         self.sent(place, verb, owner, expires, fate.fault);
-        let creations =
-            lock(&simulation.store).creations(place, expected.is_none().then(|| simulation.calendar.now()));
+        let creations = lock(&simulation.store).creations(place);
         let swapping = Swapping { expected: expected.cloned(), record: record.clone(), creations };
         let (number, sent) = (*process, simulation.calendar.now());
         let carry_out = move |process: &Process, sent: u64| {

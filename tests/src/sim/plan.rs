@@ -141,8 +141,8 @@ pub struct Plan {
     pub droppers: u64,
     /// Every hold's own clock is asked whenever another starts. Otherwise only users look, as in life.
     pub is_probed: bool,
-    /// Spares the engine what it is known not to stand: a record that is deleted while a claim to create it is being
-    /// sent again. (The claim's fence is of the time when it was made.)
+    /// Spares the engine what it is known not to stand: that a record is deleted, after which a new one's fence may be
+    /// behind, because it comes from an estimate of the store's time.
     pub spares: bool,
     /// The longest time that a user wants the lock for.
     pub longest_hold: u64,

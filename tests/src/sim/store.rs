@@ -24,8 +24,6 @@ struct Place {
     written: Option<u64>,
     /// How many swaps that expected nothing have been answered. One that was sent before cannot land any more.
     creations: u64,
-    /// When the last one was sent.
-    created: Option<u64>,
 }
 
 pub(crate) enum Written {
@@ -60,16 +58,8 @@ impl Store {
         self.records[usize::from(place)].stored.clone()
     }
 
-    /// What a swap that is sent has to remember; `creates`: now, if it expects nothing.
-    pub(crate) fn creations(&mut self, place: u8, creates: Option<u64>) -> u64 {
-        let place = &mut self.records[usize::from(place)];
-        place.created = creates.or(place.created);
-        place.creations
-    }
-
-    /// Whether somebody may still be busy creating the record.
-    pub(crate) fn is_being_created(&self, now: u64, place: u8) -> bool {
-        self.records[usize::from(place)].created.is_some_and(|created| now < created + 60 * SECOND)
+    pub(crate) fn creations(&self, place: u8) -> u64 {
+        self.records[usize::from(place)].creations
     }
 
     pub(crate) fn swap(&mut self, now: u64, place: u8, swapping: &Swapping) -> Written {

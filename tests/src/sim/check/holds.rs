@@ -3,7 +3,8 @@
 //! - **I1, I4**: when work starts, no earlier work of that lock may still count on its lease. Asked of every earlier
 //!   context in half of the seeds; in the others seen from the users' own looks. Promised while clock rates are
 //!   bounded; excused where an operator broke the lock by force, but only until the next heartbeat must have told.
-//! - **I2**: work starts with a fence above all before it, and that its claim has written. No fault excuses it.
+//! - **I2**: work starts with a fence above all before it, and that its claim has written. Excused only where an
+//!   operator undid the claim before its answer was there.
 //! - **The latch**: who was told "lost" stays so; its caller gets the error. No fault excuses it.
 //! - **I5**: a hold is not lost while the store answers: a heartbeat that was answered within 2 s, with the process
 //!   awake, keeps it for 22 s from its send at the least. And one that is lost was tried for.
@@ -79,14 +80,16 @@ impl Checks {
                 }
             }
             Event::Back { call, how, .. } => self.back(now, call, how),
-            Event::Closed { process, is_clean: true } => {
+            Event::Closed { process, is_clean: true, local } => {
                 let closing = self.processes.get(&process).and_then(|process| process.closing);
                 // What was left to lapse before the shutdown began is the log's affair.
                 let is_left = |record: &Record| {
                     let owner = &self.owners[record.owner as usize];
                     let was_over =
                         owner.over.is_some_and(|over| closing.is_none_or(|closing| over <= closing));
-                    let is_ours = owner.process == process && owner.call.is_some() && !owner.is_lost;
+                    // Nor what was lost, whether or not its user has looked.
+                    let is_over = owner.is_lost || local >= owner.confirmed + VALIDITY;
+                    let is_ours = owner.process == process && owner.call.is_some() && !is_over;
                     record.expires != 0 && is_ours && !was_over
                 };
                 if self.records.iter().any(is_left) {
@@ -106,7 +109,7 @@ impl Checks {
         let is_undone = owner.is_some_and(|owner| self.owners[owner as usize].forced.is_some());
         if fence > record.granted {
             (record.granted, record.last) = (fence, call);
-        } else if !is_undone {
+        } else if !is_undone && (self.plan.is_bounded() || !record.was_deleted) {
             broken = Some("I2: work starts with a fence that is not the highest");
         }
         match owner.map(|owner| (owner, &mut self.owners[owner as usize])) {

@@ -56,6 +56,8 @@ pub(super) struct Record {
     pub(super) highest: u64,
     /// Every fence, with its owner.
     pub(super) fences: BTreeMap<u64, u32>,
+    /// An operator deleted it once.
+    pub(super) was_deleted: bool,
     /// The last call whose work started.
     pub(super) last: u32,
     /// Claims, releases and operators' writes that were carried out.
