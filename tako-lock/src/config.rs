@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+#[cfg(feature = "gcs")]
+use crate::backend::gcs::GcsConfig;
 use crate::name::Namespace;
 
 /// The settings of this program do not add up. Every fault that was found is in the text, one a line.
@@ -44,6 +46,9 @@ impl std::error::Error for ConfigError {}
 pub(crate) enum Settings {
     /// In this process.
     Memory { namespace: Namespace },
+    /// In a bucket.
+    #[cfg(feature = "gcs")]
+    Gcs(GcsConfig),
 }
 
 /// Reads the settings. `variable` looks one up: the process environment, or a test's table.
@@ -53,10 +58,10 @@ pub(crate) enum Settings {
 pub(crate) fn settings(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, ConfigError> {
     let value = |name: &str| variable(name).filter(|value| !value.is_empty());
     let env = value("TAKO_ENV");
-    let app = value("TAKO_APP");
     let mut faults = Vec::new();
     let is_local = matches!(env.as_deref(), None | Some("dev" | "test"));
-    let in_memory = match value("TAKO_LEASE").as_deref() {
+    let lease = value("TAKO_LEASE");
+    let in_memory = match lease.as_deref() {
         None => is_local,
         Some("memory") => true,
         Some("gcs") => false,
@@ -67,9 +72,8 @@ pub(crate) fn settings(variable: impl Fn(&str) -> Option<String>) -> Result<Sett
     };
     if in_memory {
         // A choice that was made is taken for one; only the default is never silently local in the cloud.
-        let is_chosen = value("TAKO_LEASE").is_some();
         let cloud = ["K_SERVICE", "KUBERNETES_SERVICE_HOST"].into_iter().find(|name| value(name).is_some());
-        if let (Some(cloud), false) = (cloud, is_chosen) {
+        if let (Some(cloud), None) = (cloud, lease) {
             faults.push(format!(
                 "{cloud} is set, so this program runs in the cloud beside other instances, but {} would keep its locks in \
                  memory, where they exclude nobody. Set TAKO_ENV to the environment's name (such as `prod`), with TAKO_PROJECT \
@@ -77,33 +81,59 @@ pub(crate) fn settings(variable: impl Fn(&str) -> Option<String>) -> Result<Sett
                 env.as_ref().map_or("an unset TAKO_ENV".to_owned(), |env| format!("TAKO_ENV={env}")),
             ));
         }
-    } else {
-        let asks = value("TAKO_LEASE").map_or_else(
-            || format!("TAKO_ENV={}", env.as_deref().unwrap_or_default()),
-            |lease| format!("TAKO_LEASE={lease}"),
-        );
-        faults.push(format!(
-            "{asks} asks for leases in Google Cloud Storage, and this version of tako-lock has no such backend yet. Build an \
-             engine over a store of your own (`Engine::builder`) and install it; or, for a single instance, set TAKO_LEASE=memory"
-        ));
-        for (name, what) in [("TAKO_PROJECT", "the Google Cloud project"), ("TAKO_APP", "the app's name")] {
-            if value(name).is_none() {
-                faults.push(format!("{name} is not set: leases in Google Cloud Storage need {what}"));
+        let app = value("TAKO_APP").unwrap_or_else(|| "app".into());
+        return match Namespace::new(&app, env.as_deref().unwrap_or("dev")) {
+            Ok(namespace) if faults.is_empty() => Ok(Settings::Memory { namespace }),
+            outcome => {
+                faults.extend(outcome.err().unwrap_or_default());
+                Err(ConfigError { faults })
             }
-        }
+        };
     }
-    let local = Namespace::local();
-    let namespace = match (app, env) {
-        (None, None) => Ok(local),
-        (app, env) => Namespace::new(app.as_deref().unwrap_or("app"), env.as_deref().unwrap_or("dev")),
+    let asks = lease.map_or_else(
+        || format!("TAKO_ENV={}", env.as_deref().unwrap_or_default()),
+        |lease| format!("TAKO_LEASE={lease}"),
+    );
+    in_bucket(&asks, value, faults)
+}
+
+/// The settings for leases in Google Cloud Storage, which `asks` asks for.
+fn in_bucket(
+    asks: &str,
+    value: impl Fn(&str) -> Option<String>,
+    mut faults: Vec<String>,
+) -> Result<Settings, ConfigError> {
+    if cfg!(not(feature = "gcs")) {
+        faults.push(format!(
+            "{asks} asks for leases in Google Cloud Storage, and this program was built without them. Enable the feature `gcs` \
+             of tako-lock (`cargo add tako-lock --features gcs`); or, for a single instance, set TAKO_LEASE=memory"
+        ));
+    }
+    let bucket = value("TAKO_BUCKET");
+    let mut required = |name: &str, what: &str| {
+        value(name).unwrap_or_else(|| {
+            faults.push(format!(
+                "{name} is not set: {asks} asks for leases in Google Cloud Storage, which need {what}"
+            ));
+            // Legal, so that it is not told for malformed as well.
+            "unset".to_owned()
+        })
     };
-    match namespace {
-        Ok(namespace) if faults.is_empty() => Ok(Settings::Memory { namespace }),
-        Ok(_) => Err(ConfigError { faults }),
-        Err(parts) => {
-            faults.extend(parts);
-            Err(ConfigError { faults })
-        }
+    let project = required("TAKO_PROJECT", "the Google Cloud project");
+    let app = required("TAKO_APP", "the app's name");
+    let env = value("TAKO_ENV").unwrap_or_else(|| "dev".into());
+    #[cfg(feature = "gcs")]
+    {
+        let emulator = value("STORAGE_EMULATOR_HOST");
+        let config = GcsConfig { project, app, env, bucket, emulator, label: None };
+        faults.extend(config.faults());
+        if faults.is_empty() { Ok(Settings::Gcs(config)) } else { Err(ConfigError { faults }) }
+    }
+    #[cfg(not(feature = "gcs"))]
+    {
+        drop((project, bucket));
+        faults.extend(Namespace::new(&app, &env).err().unwrap_or_default());
+        Err(ConfigError { faults })
     }
 }
 
@@ -167,13 +197,65 @@ mod tests {
 
     #[test]
     fn all_faults_are_told_together() {
-        let error = with(&[("TAKO_ENV", "Prod"), ("TAKO_LEASE", "gcs"), ("TAKO_APP", "a--b")]).unwrap_err();
+        let error = with(&[
+            ("TAKO_ENV", "Prod"),
+            ("TAKO_LEASE", "gcs"),
+            ("TAKO_APP", "a--b"),
+            ("STORAGE_EMULATOR_HOST", "localhost:1"),
+        ])
+        .unwrap_err();
         let faults = error.faults();
-        assert_eq!(faults.len(), 4, "{error}");
-        assert!(error.to_string().contains("for 4 reasons:\n- TAKO_LEASE=gcs asks for leases"), "{error}");
-        assert!(faults[1].contains("TAKO_PROJECT is not set"));
-        assert!(faults[2].contains("the app `a--b`") && faults[3].contains("the environment `Prod`"));
+        let built_without = usize::from(cfg!(not(feature = "gcs")));
+        assert_eq!(faults.len(), 3 + built_without, "{error}");
+        let project = &faults[built_without];
+        assert!(project.contains("TAKO_PROJECT is not set: TAKO_LEASE=gcs asks for leases"), "{error}");
+        assert!(error.to_string().contains("reasons:\n- TAKO_"), "{error}");
+        assert!(faults[1 + built_without].contains("the app `a--b`"), "{error}");
+        assert!(faults[2 + built_without].contains("the environment `Prod`"), "{error}");
         let error = with(&[("TAKO_LEASE", "redis"), ("K_SERVICE", "x")]).unwrap_err();
         assert!(error.faults()[0].contains("TAKO_LEASE is `redis`"), "{error}");
+    }
+
+    #[cfg(not(feature = "gcs"))]
+    #[test]
+    fn without_the_feature_the_refusal_names_it() {
+        let error = with(&[("TAKO_ENV", "prod"), ("TAKO_PROJECT", "p"), ("TAKO_APP", "a")]).unwrap_err();
+        assert!(error.to_string().contains("cargo add tako-lock --features gcs"), "{error}");
+    }
+
+    #[cfg(feature = "gcs")]
+    #[test]
+    fn any_other_environment_is_in_the_projects_bucket() {
+        let of = |more: &[(&str, &str)]| {
+            let base =
+                [("TAKO_PROJECT", "demo"), ("TAKO_APP", "gallery"), ("STORAGE_EMULATOR_HOST", "localhost:1")];
+            match with(&[&base[..], more].concat()).unwrap() {
+                Settings::Gcs(config) => config,
+                Settings::Memory { .. } => panic!("in memory"),
+            }
+        };
+        let config = of(&[("TAKO_ENV", "pr-42")]);
+        assert_eq!((&*config.app, &*config.env), ("gallery", "pr-42"));
+        assert_eq!(config.emulator.as_deref(), Some("localhost:1"));
+        assert_eq!(config.place().unwrap().bucket, "demo-tako");
+        let config = of(&[("TAKO_LEASE", "gcs"), ("TAKO_BUCKET", "other")]);
+        assert_eq!((&*config.env, &*config.place().unwrap().bucket), ("dev", "other"));
+    }
+
+    #[cfg(feature = "gcs")]
+    #[test]
+    fn malformed_values_are_told_with_what_is_not_set() {
+        let error = with(&[
+            ("TAKO_ENV", "prod"),
+            ("TAKO_BUCKET", "no/bucket"),
+            ("TAKO_PROJECT", "demo"),
+            ("STORAGE_EMULATOR_HOST", "http://"),
+        ])
+        .unwrap_err();
+        let faults = error.faults();
+        assert_eq!(faults.len(), 3, "{error}");
+        assert!(faults[0].contains("TAKO_APP is not set: TAKO_ENV=prod asks"), "{error}");
+        assert!(faults[1].contains("`no/bucket` is not the name of a bucket"), "{error}");
+        assert!(faults[2].contains("STORAGE_EMULATOR_HOST"), "{error}");
     }
 }

@@ -57,7 +57,8 @@ impl Engine {
     /// by hand: [`shutdown`](Engine::shutdown), [`inspect`](Engine::inspect).
     ///
     /// # Errors
-    /// The environment does not add up. Everything that is wrong is told at once; a later call reads it again.
+    /// The environment does not add up. Everything that is wrong is told at once; a later call reads it again. Whether a
+    /// store in the cloud can be reached, and lets this program in, is not asked here: [`check`](Engine::check) does.
     ///
     /// # Examples
     /// ```
@@ -74,6 +75,8 @@ impl Engine {
         let programs = PROGRAMS.get_or_try_init(|| {
             let engine = match config::from_environment()? {
                 Settings::Memory { namespace } => Engine::memory_for(namespace),
+                #[cfg(feature = "gcs")]
+                Settings::Gcs(config) => Engine::in_gcs(&config)?.0,
             };
             Ok(Programs { engine, origin: Origin::Environment })
         })?;

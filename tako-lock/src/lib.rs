@@ -56,7 +56,13 @@
 //! |---|---|
 //! | `TAKO_ENV` | the environment, such as `prod` or `pr-42`; unset, `dev` or `test`: leases in memory |
 //! | `TAKO_APP` | the app's name |
-//! | `TAKO_LEASE` | `memory` forces leases in memory |
+//! | `TAKO_PROJECT` | the Google Cloud project, whose bucket `<project>-tako` has the leases |
+//! | `TAKO_BUCKET` | another bucket |
+//! | `TAKO_LEASE` | `memory` or `gcs` forces leases there |
+//! | `STORAGE_EMULATOR_HOST` | an emulator of Cloud Storage, such as `localhost:4443` |
+//!
+//! Any other environment than `dev` and `test` has its leases in Google Cloud Storage, with the feature `gcs`; it needs
+//! `TAKO_PROJECT` and `TAKO_APP`. How to set it up, what it costs, and what to do when a lease is stuck: [`cloud`].
 //!
 //! In memory a lock excludes the tasks of one process. In the cloud (`K_SERVICE` or `KUBERNETES_SERVICE_HOST` is set) that
 //! is refused unless `TAKO_LEASE=memory` says that it is meant. Any store that can compare and swap may host leases:
@@ -68,6 +74,7 @@
 //!
 //! # Features
 //!
+//! - `gcs`: leases in Google Cloud Storage, by Google's own client ([`cloud`]).
 //! - `conformance`: the suite that every backend has to pass.
 //! - `simulation`: doors for tests that run the real engine in a simulated world. Outside of semver.
 
@@ -77,12 +84,22 @@ pub mod __private;
 pub mod backend;
 #[cfg_attr(not(feature = "simulation"), allow(unreachable_pub, reason = "public by way of `simulation`"))]
 mod clock;
+#[doc = include_str!("docs/cloud.md")]
+#[cfg_attr(
+    not(feature = "gcs"),
+    allow(rustdoc::broken_intra_doc_links, reason = "it names what the feature adds")
+)]
+pub mod cloud {}
 mod config;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod ctx;
 mod engine;
 mod error;
+#[cfg_attr(
+    not(feature = "gcs"),
+    allow(rustdoc::broken_intra_doc_links, reason = "it names what the feature adds")
+)]
 #[doc = include_str!("docs/errors.md")]
 #[doc = include_str!("docs/errors-compile.md")]
 pub mod errors {}
@@ -100,8 +117,10 @@ mod record;
 mod world;
 
 // The public interface:
+#[cfg(feature = "gcs")]
+pub use crate::backend::gcs::GcsConfig;
 pub use crate::ctx::Ctx;
-pub use crate::engine::{Engine, EngineBuilder, Holder, LeftToLapse, Shutdown};
+pub use crate::engine::{Check, ClockOffset, Engine, EngineBuilder, Holder, LeftToLapse, Shutdown, Verdict};
 pub use crate::error::{CancelCause, Cancelled, ConfigError, LockError, LossCause, Lost};
 pub use crate::lock::{Declaration, Lock, declared};
 pub use crate::record::{Fence, Owner, StoreTime};

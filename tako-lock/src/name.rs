@@ -54,8 +54,14 @@ impl Namespace {
     /// single ones only, so the first and the last single `-` are the joints.
     pub(crate) fn key(&self, name: &str) -> Key {
         let Namespace { app, env } = self;
-        let path = format!("leases/run-{}-{env}-{}", app.replace('-', "--"), name.replace('-', "--"));
+        let path = format!("{}-{}", self.path("run"), name.replace('-', "--"));
         Key::new(path, format!("{app}/{env}/{name}"))
+    }
+
+    /// Where something else of this namespace than a lock stands, which no lock can be: `what` is not `run`.
+    pub(crate) fn path(&self, what: &str) -> String {
+        let Namespace { app, env } = self;
+        format!("leases/{what}-{}-{env}", app.replace('-', "--"))
     }
 }
 

@@ -121,6 +121,14 @@ impl OwnThread {
     }
 }
 
+#[cfg(feature = "gcs")]
+impl OwnThread {
+    /// What is made while this stands has its tasks on the engine's thread.
+    pub(crate) fn enter(&self) -> tokio::runtime::EnterGuard<'_> {
+        self.runtime.enter()
+    }
+}
+
 impl World for OwnThread {
     fn now(&self) -> Moment {
         self.clock.now()

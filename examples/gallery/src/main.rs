@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 use gallery::jobs::Gallery;
 use gallery::ledger::Ledger;
 use gallery::{demo, serve};
-use tako::Engine;
+use tako::{Engine, Verdict};
 use tokio::net::TcpListener;
 use tracing::Level;
 
@@ -76,6 +76,10 @@ async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let address = listener.local_addr()?;
     // What the environment tells: leases in memory, unless TAKO_ENV names an environment that instances share.
     let engine = Engine::program()?;
+    // A store that cannot host leases is told now, and not by the first request that wants one.
+    let check = engine.check().await;
+    eprintln!("{check}");
+    ensure!(check.verdict() != Verdict::Unfit, "the locks of this service cannot work as it is set up");
     let gallery = Arc::new(Gallery { engine, ledger, photos, pace: Duration::from_millis(pace) });
     let stop = serve::told_to_stop()?;
     println!("gallery at http://{address}");

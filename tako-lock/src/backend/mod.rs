@@ -7,6 +7,8 @@
 //! To write one, implement [`LeaseBackend`] with plain `async fn`s, run `tako::conformance` over it, and
 //! hand it to [`Engine::builder`](crate::Engine::builder). [`MemoryLease`] reads as the reference.
 
+#[cfg(feature = "gcs")]
+pub(crate) mod gcs;
 mod memory;
 
 use std::error::Error;
@@ -14,6 +16,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+#[cfg(feature = "gcs")]
+pub use self::gcs::GcsLease;
 pub use self::memory::MemoryLease;
 pub use crate::record::{Extra, Fence, Owner, Record, StoreTime};
 

@@ -99,15 +99,29 @@ impl<B: LeaseBackend> EngineBuilder<B> {
         let namespace = Namespace::new(&self.app, &self.env).map_err(ConfigError::new)?;
         let world: Arc<dyn World> = match self.place {
             Place::Ambient => Arc::new(Ambient::new()),
-            Place::OwnThread => Arc::new(OwnThread::start().map_err(|error| {
-                ConfigError::one(format!("the engine's thread could not be started: {error}"))
-            })?),
+            Place::OwnThread => Arc::new(own_thread()?),
             #[cfg(feature = "simulation")]
             Place::World(world) => world,
         };
-        let store = Remote { backend: Arc::new(self.backend), world: world.clone(), policy: self.policy };
-        Ok(Engine::assemble(world, Box::new(store), self.policy, namespace, readable(&self.label)))
+        Ok(over(Arc::new(self.backend), world, self.policy, namespace, &self.label))
     }
+}
+
+pub(super) fn own_thread() -> Result<OwnThread, ConfigError> {
+    OwnThread::start()
+        .map_err(|error| ConfigError::one(format!("the engine's thread could not be started: {error}")))
+}
+
+/// The engine over a backend.
+pub(super) fn over<B: LeaseBackend>(
+    backend: Arc<B>,
+    world: Arc<dyn World>,
+    policy: Policy,
+    namespace: Namespace,
+    label: &str,
+) -> Engine {
+    let store = Remote { backend, world: world.clone(), policy };
+    Engine::assemble(world, Box::new(store), policy, namespace, readable(label))
 }
 
 /// One line, not too long, never empty.

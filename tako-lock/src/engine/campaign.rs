@@ -159,8 +159,8 @@ impl Visit<'_> {
         let mut calibration = None;
         let (step, reading) = loop {
             let (store, watched) = (store_clock.read(now), turn.notes.watched.as_ref());
-            let step =
-                step::judge(self.slot.key.lock(), stored.as_ref(), &View { now, store, watched, policy });
+            let view = View { now, store, is_fresh: calibration.is_some(), watched, policy };
+            let step = step::judge(self.slot.key.lock(), stored.as_ref(), &view);
             let is_needed = match step {
                 Step::Calibrate => true,
                 Step::Take { .. } => !store_clock.can_date(store, policy),

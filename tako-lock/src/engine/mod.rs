@@ -36,7 +36,10 @@
 
 mod builder;
 mod campaign;
+mod check;
 mod claim;
+#[cfg(feature = "gcs")]
+mod cloud;
 mod heartbeat;
 mod hold;
 mod loss;
@@ -58,6 +61,7 @@ use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
 pub use self::builder::EngineBuilder;
+pub use self::check::{Check, ClockOffset, Verdict};
 use self::heartbeat::Heartbeats;
 pub(crate) use self::hold::{Hold, Tenure};
 pub(crate) use self::queue::Slot;

@@ -21,6 +21,8 @@ pub(super) struct View<'a> {
     pub(super) now: Moment,
     /// The store's time, when it is known.
     pub(super) store: Option<Reading>,
+    /// The store has just been asked for its time: it will not be known any better.
+    pub(super) is_fresh: bool,
     /// The version that was seen at the last look, when it was seen first.
     pub(super) watched: Option<&'a Watched>,
     pub(super) policy: &'a Policy,
@@ -58,11 +60,14 @@ impl From<RecordFault> for BackendError {
 
 /// Decides what a campaigner for `lock` does, having seen `stored` in the record's place.
 pub(super) fn judge(lock: &str, stored: Option<&Stored>, view: &View<'_>) -> Step {
-    let present = view.store.map(|reading| reading.time.as_millis());
     let Some(Stored { record, token }) = stored else {
-        return match present {
-            Some(present) => Step::Take { expected: None, fence: Fence::new(present) },
-            None => Step::Calibrate,
+        return match view.store {
+            // A new record starts above all that may have been handed out under one that was removed: not behind the
+            // present, where a takeover is never ahead of it (I2).
+            Some(reading) if view.is_fresh || reading.error <= view.policy.guard / 4 => {
+                Step::Take { expected: None, fence: Fence::new(reading.latest().as_millis()) }
+            }
+            _ => Step::Calibrate,
         };
     };
     if *record.lock != *lock {
@@ -70,12 +75,12 @@ pub(super) fn judge(lock: &str, stored: Option<&Stored>, view: &View<'_>) -> Ste
     }
     let expiry = if record.is_released() { Expiry::Past } else { expiry(record.expires, token, view) };
     match expiry {
-        // Never behind the present (I2): a record that was removed, or made by a write that had been on its way while
-        // another was removed, remembers less than has been handed out.
+        // Up to the present as well (I2): a record that a write had made which was on its way while another was removed
+        // remembers less than has been handed out.
         Expiry::Past => match record.fence.get().checked_add(1) {
             Some(next) => {
-                let fence = Fence::new(next.max(present.unwrap_or(0)));
-                Step::Take { expected: Some(token.clone()), fence }
+                let present = view.store.map_or(0, |reading| reading.earliest().as_millis());
+                Step::Take { expected: Some(token.clone()), fence: Fence::new(next.max(present)) }
             }
             None => Step::Refuse(RecordFault::FenceExhausted),
         },

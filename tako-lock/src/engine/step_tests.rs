@@ -40,7 +40,7 @@ fn stored(owner: &str, expires: u64) -> Stored {
 }
 
 fn view(now: Moment, store: Option<Reading>, watched: Option<&Watched>) -> View<'_> {
-    View { now, store, watched, policy: &Policy::V0 }
+    View { now, store, is_fresh: false, watched, policy: &Policy::V0 }
 }
 
 fn reading(time: u64, error: u64) -> Reading {
@@ -52,7 +52,7 @@ fn a_lock_that_nobody_has_is_taken() {
     let absent = judge(LOCK, None, &view(at(0), Some(reading(1_000, 5)), None));
     assert_eq!(
         absent,
-        Step::Take { expected: None, fence: Fence::new(1_000) },
+        Step::Take { expected: None, fence: Fence::new(1_005) },
         "the first fence is the present"
     );
     let released = judge(LOCK, Some(&stored("p#1", 0)), &view(at(0), None, None));
@@ -75,6 +75,11 @@ fn a_fence_grows_and_never_falls_behind_the_present() {
 #[test]
 fn a_new_record_needs_the_stores_time_for_its_fence() {
     assert_eq!(judge(LOCK, None, &view(at(0), None, None)), Step::Calibrate);
+    let coarse = view(at(0), Some(reading(9_000, 501)), None);
+    assert_eq!(judge(LOCK, None, &coarse), Step::Calibrate);
+    let as_good_as_it_gets = View { is_fresh: true, ..coarse };
+    let take = Step::Take { expected: None, fence: Fence::new(9_501) };
+    assert_eq!(judge(LOCK, None, &as_good_as_it_gets), take);
 }
 
 #[test]
@@ -85,12 +90,12 @@ fn expiry_goes_by_the_stores_time_and_its_error() {
         (Some(reading(31_999, 0)), Step::Wait),
         (Some(reading(32_000, 0)), take(32_000)),
         (Some(reading(32_100, 101)), Step::Wait),
-        (Some(reading(32_200, 101)), take(32_200)),
+        (Some(reading(32_200, 101)), take(32_099)),
         // Perhaps, but the estimate is too coarse to tell: it is made anew.
         (Some(reading(32_500, 600)), Step::Calibrate),
         (Some(reading(31_500, 600)), Step::Calibrate),
         (Some(reading(31_000, 600)), Step::Wait),
-        (Some(reading(90_000, 30_000)), take(90_000)),
+        (Some(reading(90_000, 30_000)), take(60_000)),
         (None, Step::Calibrate),
     ];
     for (reading, expected) in table {

@@ -88,7 +88,7 @@ impl<'a> Visit<'a> {
         let Shared { store_clock, policy, .. } = &*self.slot.shared;
         let now = self.since;
         let reading = store_clock.read(now);
-        let view = View { now, store: reading, watched: None, policy };
+        let view = View { now, store: reading, is_fresh: false, watched: None, policy };
         let Some(free) = turn.notes.free.take_if(|_| store_clock.can_date(reading, policy)) else {
             return Ok(Begun::Campaign(self, Some(Lead::Turn(turn))));
         };

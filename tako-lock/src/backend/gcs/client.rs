@@ -1,0 +1,146 @@
+//! The client of the service, made by the first request.
+//!
+//! Credentials and connections have tasks of their own (a token is renewed in one, a connection is driven by one), and
+//! these live on the runtime that the client was made on. So it is made where the requests run: on the engine's thread.
+//! A client made on the caller's runtime would die with that.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use google_cloud_auth::build_errors::Error as CredentialsFault;
+use google_cloud_auth::credentials::{self, Credentials};
+use google_cloud_gax::client_builder::Error as ClientFault;
+use google_cloud_gax::retry_policy::NeverRetry;
+use google_cloud_storage::client::Storage;
+use tokio::sync::Mutex;
+
+use super::error::{Causes, no_token};
+use crate::backend::{BackendError, ErrorKind};
+
+pub(super) struct Client {
+    emulator: Option<String>,
+    state: Mutex<State>,
+}
+
+enum State {
+    Unmade,
+    /// Under way. Kept here, so that a request whose time is up leaves it for the next one to go on with.
+    Making(Pin<Box<dyn Future<Output = Result<Made, ClientFault>> + Send>>),
+    Made(Arc<Made>),
+}
+
+pub(super) struct Made {
+    pub(super) storage: Storage,
+    credentials: Credentials,
+}
+
+impl Client {
+    pub(super) fn new(emulator: Option<String>) -> Client {
+        Client { emulator, state: Mutex::new(State::Unmade) }
+    }
+
+    /// Begins to make the client, on the runtime that is entered. The credentials are looked for at once.
+    ///
+    /// # Errors
+    /// The credentials that the environment points to cannot be read.
+    pub(super) fn prepare(&self) -> Result<(), BackendError> {
+        match self.state.try_lock() {
+            Ok(mut state) if matches!(*state, State::Unmade) => *state = self.begin()?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Waits for the first token.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub(super) async fn connect(&self) -> Result<(), BackendError> {
+        let made = self.get().await?;
+        #[expect(clippy::default_trait_access, reason = "the type's crate is not among ours")]
+        let headers = made.credentials.headers(Default::default()).await;
+        headers.map(drop).map_err(|error| no_token(&error))
+    }
+
+    pub(super) async fn get(&self) -> Result<Arc<Made>, BackendError> {
+        let mut state = self.state.lock().await;
+        if matches!(*state, State::Unmade) {
+            *state = self.begin()?;
+        }
+        if let State::Making(making) = &mut *state {
+            match making.await {
+                Ok(made) => *state = State::Made(Arc::new(made)),
+                Err(fault) => {
+                    *state = State::Unmade;
+                    let unfit = BackendError::new(
+                        ErrorKind::Misconfigured,
+                        "the client for Cloud Storage cannot be made",
+                    );
+                    return Err(unfit.with_source(Causes::of(&fault)));
+                }
+            }
+        }
+        match &*state {
+            State::Made(made) => Ok(made.clone()),
+            State::Unmade | State::Making(_) => {
+                Err(BackendError::new(ErrorKind::Unavailable, "the client for Cloud Storage is not ready"))
+            }
+        }
+    }
+
+    /// Credentials that have failed for good are never tried again by the client that has them: the next request
+    /// makes a new one, and finds them mended or not.
+    pub(super) async fn discard(&self, failed: &Arc<Made>) {
+        let mut state = self.state.lock().await;
+        if matches!(&*state, State::Made(made) if Arc::ptr_eq(made, failed)) {
+            *state = State::Unmade;
+        }
+    }
+
+    fn begin(&self) -> Result<State, BackendError> {
+        let credentials = match &self.emulator {
+            Some(_) => credentials::anonymous::Builder::new().build(),
+            None => found().map_err(|fault| no_credentials(&fault))?,
+        };
+        // One request is one request: what to do about a failure is the engine's to decide, which knows how long the
+        // lease is good for. The client's own default would try for 300 s, and tell one's own success as a refusal.
+        let builder = Storage::builder().with_retry_policy(NeverRetry).with_credentials(credentials.clone());
+        let builder = match &self.emulator {
+            Some(address) => builder.with_endpoint(address),
+            None => builder,
+        };
+        Ok(State::Making(Box::pin(async move { Ok(Made { storage: builder.build().await?, credentials }) })))
+    }
+}
+
+/// What is wrong with the credentials that the environment points to, found without sending anything. That a workload
+/// has no service account at all is only seen when a token is asked for.
+pub(crate) fn credentials_fault() -> Option<String> {
+    // They want a runtime for the task that renews the token. It never runs here.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;
+    let fault = {
+        let _inside = runtime.enter();
+        found().err().map(|fault| told(&no_credentials(&fault)))
+    };
+    runtime.shutdown_background();
+    fault
+}
+
+/// An error and its cause as one sentence.
+pub(crate) fn told(error: &BackendError) -> String {
+    Causes::of(error).to_string()
+}
+
+/// Application Default Credentials, for this service only.
+fn found() -> Result<Credentials, CredentialsFault> {
+    credentials::Builder::default()
+        .with_scopes(["https://www.googleapis.com/auth/devstorage.read_write"])
+        .build()
+}
+
+fn no_credentials(fault: &CredentialsFault) -> BackendError {
+    let text = "the credentials for Google Cloud cannot be read. Correct GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud \
+                auth application-default login`";
+    BackendError::new(ErrorKind::Denied, text).with_source(Causes::of(fault))
+}
