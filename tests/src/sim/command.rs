@@ -1,5 +1,6 @@
 //! The command `simulate`: many seeds, one on each thread at a time, and one line that sums them up.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -26,6 +27,7 @@ const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--hours H | --minut
 A lease-hour is an hour of one lock, campaigned for by all nodes.";
 
 /// What is to be run.
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command")]
 #[derive(Debug, Clone, Copy)]
 pub struct Order {
     /// The first seed.
@@ -183,7 +185,7 @@ fn report(outcome: &Outcome, is_silent: bool) -> String {
     let known = if outcome.plan.spares { "" } else { " --known" };
     let mut report = format!("seed {seed} ({:?}):", outcome.plan.class);
     for (at, what) in outcome.violations.iter().take(5) {
-        report.push_str(&format!("\n  {} {what}", timeline::clock(*at)));
+        _ = write!(report, "\n  {} {what}", timeline::clock(*at));
     }
     if is_silent {
         return report;
@@ -191,11 +193,12 @@ fn report(outcome: &Outcome, is_silent: bool) -> String {
     // The same again, this time with every event kept.
     let kept = super::run(outcome.plan.clone(), true);
     for path in write(&kept) {
-        report.push_str(&format!("\n  history: {}", path.display()));
+        _ = write!(report, "\n  history: {}", path.display());
     }
-    report.push_str(&format!(
+    _ = write!(
+        report,
         "\n  replay: cargo run --release -p tako-lock-tests --bin simulate -- --from {seed} --seeds 1 --minutes {minutes}{known} --timeline"
-    ));
+    );
     report
 }
 

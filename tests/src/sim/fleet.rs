@@ -153,7 +153,9 @@ impl Fleet {
             }
             Fault::Partition => {
                 let ways = self.draw(|chance| chance.pick(&[[0, 0], [0, 1], [1, 1]]));
-                ways.into_iter().for_each(|way| process.cut[way].store(now + length, Ordering::Relaxed));
+                for way in ways {
+                    process.cut[way].store(now + length, Ordering::Relaxed);
+                }
             }
             Fault::WallJump => {
                 let hour = 3_600_000;

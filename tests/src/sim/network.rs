@@ -88,6 +88,8 @@ fn latency(luck: &mut Chance, (least, most): (u64, u64)) -> u64 {
 }
 
 type Answer<T> = Result<T, BackendError>;
+/// What is noted of an answer, and which answers count.
+type Heard<T> = (Event, fn(&T) -> bool);
 
 impl Link {
     /// Sends a request; `carry_out` is what the store does with it.
@@ -96,7 +98,7 @@ impl Link {
         fate: Fate,
         refused: Option<T>,
         carry_out: impl FnOnce(&Process, u64) -> Answer<T> + Send + 'static,
-        heard: Option<(Event, fn(&T) -> bool)>,
+        heard: Option<Heard<T>>,
     ) -> Answer<T> {
         let (answer, receiver) = oneshot::channel();
         let process = self.0.clone();

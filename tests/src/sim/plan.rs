@@ -105,6 +105,7 @@ pub enum Tokens {
 }
 
 /// One seed, spelt out.
+#[allow(clippy::struct_excessive_bools, reason = "each is on or off by itself")]
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// What it was made from.

@@ -14,8 +14,8 @@ use super::super::plan::{Class, Fault};
 use super::Checks;
 use super::state::Pending;
 
-const POLL: u64 = policy::POLL.as_micros() as u64 * 5 / 4;
-const TAKEOVER: u64 = (policy::TTL.as_micros() + policy::GUARD.as_micros()) as u64;
+const POLL: u64 = policy::POLL.as_secs() * SECOND * 5 / 4;
+const TAKEOVER: u64 = (policy::TTL.as_secs() + policy::GUARD.as_secs()) * SECOND;
 
 impl Checks {
     pub(super) fn bounds(&mut self, now: u64, event: &Event) {

@@ -14,8 +14,13 @@ use super::super::event::{Event, Verb};
 use super::Checks;
 use super::state::Credit;
 
-const READ: i64 = policy::POLL.as_nanos() as i64 * 3 / 4;
-const BEAT: i64 = policy::HEARTBEAT.as_nanos() as i64 * 85 / 100;
+const READ: i64 = nanos(policy::POLL) * 3 / 4;
+const BEAT: i64 = nanos(policy::HEARTBEAT) * 85 / 100;
+
+#[allow(clippy::cast_possible_truncation, reason = "seconds, not centuries")]
+const fn nanos(span: std::time::Duration) -> i64 {
+    span.as_nanos() as i64
+}
 
 impl Checks {
     pub(super) fn budget(&mut self, now: u64, event: &Event) {

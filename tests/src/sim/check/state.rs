@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// An owner as it stands in records: one acquisition, or an operator.
 #[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is known by itself")]
 pub(super) struct Owner {
     pub(super) process: u32,
     pub(super) lock: u8,
@@ -73,6 +74,7 @@ pub(super) enum Pending {
 }
 
 /// One caller's call.
+#[allow(clippy::struct_excessive_bools, reason = "each is known by itself")]
 pub(super) struct Call {
     pub(super) process: u32,
     pub(super) lock: u8,

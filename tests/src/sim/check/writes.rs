@@ -24,7 +24,7 @@ use super::holds::VALIDITY;
 use super::state::{Body, Owner, Record};
 
 /// How long a record must have stood still at the least, in true time.
-const STOOD_STILL: u64 = (policy::TTL.as_micros() + policy::GUARD.as_micros()) as u64 * 100 / 106;
+const STOOD_STILL: u64 = (policy::TTL.as_secs() + policy::GUARD.as_secs()) * SECOND * 100 / 106;
 
 impl Checks {
     pub(super) fn writes(&mut self, now: u64, event: &Event) {
@@ -96,10 +96,10 @@ impl Checks {
                     Some(call) if call.lost => broken = Some("I9: a heartbeat after the loss"),
                     // In the very instant of the end a heartbeat may be at the door already.
                     Some(call) if call.ended.is_some_and(|ended| ended < now) => {
-                        broken = Some("I9: a heartbeat after the work's end")
+                        broken = Some("I9: a heartbeat after the work's end");
                     }
                     None if owner.call.is_some() => {
-                        broken = Some("I9: a heartbeat after the caller's answer")
+                        broken = Some("I9: a heartbeat after the caller's answer");
                     }
                     _ => {}
                 }
@@ -138,11 +138,15 @@ impl Checks {
         let mut broken = None;
         if verb == Verb::Claim {
             let is_free = before == 0 || before_expires == 0;
-            let takeable = before_expires + policy::GUARD.as_millis() as u64;
+            let takeable = before_expires + policy::GUARD.as_secs() * 1_000;
             let is_dead = Store::time(now).as_millis() >= takeable || now - since >= STOOD_STILL;
-            if self.owners[number as usize].has_landed {
+            let claimer = &self.owners[number as usize];
+            // An operator undid it, and it was sent again before its outcome was known.
+            let is_again = claimer.has_landed && claimer.forced.is_some();
+            let is_highest = fence > record.highest || (is_again && fence == record.highest);
+            if claimer.has_landed && !is_again {
                 broken = Some("I3: a claim was carried out twice");
-            } else if fence <= record.highest && (self.plan.is_bounded() || !record.was_deleted) {
+            } else if !is_highest && (self.plan.is_bounded() || !record.was_deleted) {
                 broken = Some("I2: a claim with a fence that is not the highest");
             } else if !is_free && !is_dead && self.plan.is_bounded() {
                 broken = Some("I1: a record was taken over before it had run out");
