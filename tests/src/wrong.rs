@@ -238,14 +238,14 @@ impl LeaseBackend for Wrong {
         let answer = if is_expected {
             if self.fault == Fault::WritesInHalves {
                 if let Some(versions) = self.table().records.get_mut(&path) {
-                    versions.present.record = record.clone();
+                    versions.present.record.clone_from(record);
                 }
                 yield_now().await;
             }
             Ok(self.write(key, record, self.clock.now().await?))
         } else {
             match (self.fault, self.table().records.get_mut(&path)) {
-                (Fault::RefusesAndWrites, Some(versions)) => versions.present.record = record.clone(),
+                (Fault::RefusesAndWrites, Some(versions)) => versions.present.record.clone_from(record),
                 (Fault::RefusesWithAnError, _) => {
                     let message = format!("{path} has another version");
                     return Err(BackendError::new(ErrorKind::Misconfigured, message));

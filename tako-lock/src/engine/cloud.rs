@@ -8,10 +8,10 @@ use tokio::sync::oneshot;
 
 use super::Engine;
 use super::builder::{over, own_thread};
-use super::race::{Race, race};
 use crate::backend::gcs::{GcsConfig, GcsLease, told};
 use crate::error::ConfigError;
 use crate::policy::Policy;
+use crate::race::{Race, race};
 use crate::world::World;
 
 /// How long [`Engine::gcs`] waits for the first token.
