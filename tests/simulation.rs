@@ -14,6 +14,7 @@ fn order(again: u64) -> Order {
         again,
         known: false,
         stops: false,
+        silent: false,
         timeline: false,
     }
 }

@@ -148,16 +148,16 @@ pub(super) const PLANTS: &[Plant] = &[
         "release-forgotten",
         &[(
             "engine/hold.rs",
-            "        if let Some(release) = ScopeGuard::into_inner(self.0).end()?.send() {",
-            "        if PLANTED { let Parts { hold, .. } = ScopeGuard::into_inner(self.0); let now = hold.slot.shared.world.now(); hold.end(now)?; hold.slot.shared.heartbeats.strike(&hold); return Ok(()); }\n        if let Some(release) = ScopeGuard::into_inner(self.0).end()?.send() {",
+            "        if let Some(release) = ScopeGuard::into_inner(self.0).end()?.and_then(Release::send) {",
+            "        if PLANTED { let Parts { hold, .. } = ScopeGuard::into_inner(self.0); let now = hold.slot.shared.world.now(); hold.end(now)?; hold.slot.shared.heartbeats.strike(&hold); return Ok(()); }\n        if let Some(release) = ScopeGuard::into_inner(self.0).end()?.and_then(Release::send) {",
         )],
     ),
     plant(
         "release-error-reported-as-released",
         &[(
             "engine/release.rs",
-            "Some(Err(error)) => return self.left_to_lapse(&error.to_string()),\n                None => return",
-            "Some(Err(_)) | None if PLANTED => return self.released(Token::from(0)),\n                Some(Err(error)) => return self.left_to_lapse(&error.to_string()),\n                None => return",
+            "                Some(Err(error)) => {\n                    self.left",
+            "                Some(Err(_)) | None if PLANTED => return Some(Token::from(0)),\n                Some(Err(error)) => {\n                    self.left",
         )],
     ),
     plant(
@@ -213,8 +213,8 @@ pub(super) const PLANTS: &[Plant] = &[
             ),
             (
                 "engine/release.rs",
-                "        if let Some(hold) = &self.hold {\n            slot",
-                "        if let Some(hold) = self.hold.as_ref().filter(|_| !PLANTED) {\n            slot",
+                "        if let Some(hold) = hold {\n            heartbeats",
+                "        if let Some(hold) = hold.filter(|_| !PLANTED) {\n            heartbeats",
             ),
         ],
     ),
@@ -234,8 +234,8 @@ pub(super) const PLANTS: &[Plant] = &[
         "beat-not-due-again",
         &[(
             "engine/heartbeat.rs",
-            "Some(known) => heartbeats.enrol(&self.hold, known),",
-            "Some(_) if PLANTED => {}\n            Some(known) => heartbeats.enrol(&self.hold, known),",
+            "Some(known) => _ = heartbeats.enrol(&self.hold, known),",
+            "Some(_) if PLANTED => {}\n            Some(known) => _ = heartbeats.enrol(&self.hold, known),",
         )],
     ),
     plant(
@@ -251,8 +251,8 @@ pub(super) const PLANTS: &[Plant] = &[
         &[
             (
                 "engine/visit.rs",
-                "        slot.admit()?;\n        if let",
-                "        if !PLANTED { slot.admit()?; }\n        if let",
+                "        slot.admit()?;\n        if !is_kept_up",
+                "        if !PLANTED { slot.admit()?; }\n        if !is_kept_up",
             ),
             (
                 "engine/visit.rs",
@@ -273,8 +273,8 @@ pub(super) const PLANTS: &[Plant] = &[
         "fence-reset-on-a-new-record",
         &[(
             "engine/step.rs",
-            "Fence::new(reading.time.as_millis()) }",
-            "Fence::new(if PLANTED { 1 } else { reading.time.as_millis() }) }",
+            "Fence::new(reading.latest().as_millis()) }",
+            "Fence::new(if PLANTED { 1 } else { reading.latest().as_millis() }) }",
         )],
     ),
     plant(
@@ -282,7 +282,7 @@ pub(super) const PLANTS: &[Plant] = &[
         &[(
             "engine/campaign.rs",
             "            Step::Wait => Err",
-            "            Step::Wait if PLANTED => Ok(Claim::new(self.slot, now, turn, None, crate::backend::Fence::new(1), crate::backend::Extra::NONE).send()),\n            Step::Wait => Err",
+            "            Step::Wait if PLANTED => Ok(Claim::new(self.slot, now, store_clock.read(now), turn, None, crate::backend::Fence::new(1), None).send()),\n            Step::Wait => Err",
         )],
     ),
     plant(
