@@ -320,3 +320,42 @@ async fn a_check_says_what_is_wrong_with_a_store() {
     let text = check(&Server::always(error(503, "backendError")), Verdict::Unsettled).await;
     assert!(text.starts_with("the store is not known to be fit"), "{text}");
 }
+
+#[tokio::test]
+async fn windows_cost_what_the_guide_says() {
+    let server = Server::bucket();
+    let seen = std::cell::Cell::new(0);
+    // Reads, writes of the record, and writes to learn the time, since the last count.
+    let cost = || {
+        let requests = server.requests().split_off(seen.get());
+        seen.set(seen.get() + requests.len());
+        let count = |what: fn(&str) -> bool| requests.iter().filter(|request| what(request)).count();
+        let is_clock =
+            |request: &str| request.starts_with("POST") && request.contains("name=leases%2Fclock-");
+        let is_record = |request: &str| request.starts_with("POST") && request.contains("name=leases%2Frun-");
+        (count(|request| request.starts_with("GET")), count(is_record), count(is_clock))
+    };
+    let engine = Engine::gcs(config(&server)).await.unwrap();
+    let window = async |engine: &Engine| {
+        REINDEX.try_run(&engine.ctx(), async |_| Ok::<_, LockError>(())).await.unwrap()
+    };
+    assert_eq!(cost(), (0, 0, 0), "an engine by itself asks nothing");
+    window(&engine).await.unwrap();
+    assert_eq!(cost(), (1, 2, 1), "the first window");
+    window(&engine).await.unwrap();
+    assert_eq!(cost(), (0, 2, 0), "the next");
+    let other = Engine::gcs(config(&server)).await.unwrap();
+    let contended = async |_| {
+        cost();
+        assert_eq!(window(&other).await, None);
+        assert_eq!(
+            cost(),
+            (1, 0, 1),
+            "somebody else holds it, and the process does not know the store's time yet"
+        );
+        assert_eq!(window(&other).await, None);
+        assert_eq!(cost(), (1, 0, 0), "somebody else holds it");
+        Ok::<_, LockError>(())
+    };
+    REINDEX.run(&engine.ctx(), contended).await.unwrap();
+}

@@ -144,3 +144,22 @@ fn no_credentials(fault: &CredentialsFault) -> BackendError {
                 auth application-default login`";
     BackendError::new(ErrorKind::Denied, text).with_source(Causes::of(fault))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Arc, Client};
+
+    #[tokio::test]
+    async fn a_client_is_kept_until_it_is_discarded_and_then_made_anew() {
+        let client = Client::new(Some("http://localhost:1".into()));
+        client.prepare().unwrap();
+        let first = client.get().await.unwrap();
+        assert!(Arc::ptr_eq(&first, &client.get().await.unwrap()));
+        client.discard(&first).await;
+        let second = client.get().await.unwrap();
+        assert!(!Arc::ptr_eq(&first, &second));
+        // A request that was sent by the old one and fails late does not throw the new one away.
+        client.discard(&first).await;
+        assert!(Arc::ptr_eq(&second, &client.get().await.unwrap()));
+    }
+}

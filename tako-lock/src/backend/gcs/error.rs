@@ -173,7 +173,7 @@ pub(super) fn failed(
                 .to_owned()
         }
     };
-    let is_token = error.source().and_then(|cause| cause.downcast_ref::<CredentialsError>()).is_some();
+    let is_token = matches!(error.source(), Some(cause) if cause.is::<CredentialsError>());
     let causes = if is_token { Causes::root(error) } else { Causes::of(error) };
     BackendError::new(kind, format!("{asks} `gs://{bucket}/{path}` {what}{advice}")).with_source(causes)
 }
