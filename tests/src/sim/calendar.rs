@@ -28,6 +28,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct Calendar {
     now: AtomicU64,
     entries: Mutex<Entries>,
+    /// How often somebody has made a timer since time last moved.
+    timers: AtomicU64,
 }
 
 #[derive(Default)]
@@ -64,6 +66,13 @@ impl Calendar {
         Alarm { calendar: self.clone(), at, waker: Arc::default(), is_entered: false }
     }
 
+    /// # Panics
+    /// When time stands still because somebody goes round in circles: nothing else would ever end that.
+    pub(crate) fn guard(&self) {
+        let timers = self.timers.fetch_add(1, Ordering::Relaxed);
+        assert!(timers < 100_000, "time stands still: a task goes round in circles");
+    }
+
     fn enter(&self, at: u64, action: Action) {
         let mut entries = lock(&self.entries);
         entries.last += 1;
@@ -84,6 +93,7 @@ impl Calendar {
     /// Goes on to the next instant at which anything happens.
     fn turn(&self) -> bool {
         let mut instant = None;
+        self.timers.store(0, Ordering::Relaxed);
         loop {
             let mut entries = lock(&self.entries);
             let Some(next) = entries.heap.peek() else { return instant.is_some() };

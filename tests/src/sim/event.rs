@@ -91,8 +91,8 @@ pub enum Event {
     Heard { process: u32, lock: u8, verb: Verb, owner: u32, sent: u64 },
     /// A user's work starts, while its process's clock shows `local`.
     Started { process: u32, lock: u8, call: u32, fence: u64, local: u64 },
-    /// A user looks.
-    Looked { call: u32, look: Look },
+    /// A user looks, while its process's clock shows `local`.
+    Looked { call: u32, look: Look, local: u64 },
     /// A user's work looked, and acts.
     Acted { call: u32, fence: u64, looked: bool },
     /// A user learns why.

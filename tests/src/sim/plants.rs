@@ -185,11 +185,18 @@ pub(super) const PLANTS: &[Plant] = &[
     ),
     plant(
         "no-deadline-of-its-own",
-        &[(
-            "engine/loss.rs",
-            "                deadline if now.as_nanos() >= deadline => (Standing::Lost, LOST),",
-            "                deadline if PLANTED && now.as_nanos() >= deadline => match next { Some(next) => (Standing::Live, next), None => return Standing::Live },\n                deadline if now.as_nanos() >= deadline => (Standing::Lost, LOST),",
-        )],
+        &[
+            (
+                "engine/loss.rs",
+                "                deadline if now.as_nanos() >= deadline => (Standing::Lost, LOST),",
+                "                deadline if PLANTED && now.as_nanos() >= deadline => match next { Some(next) => (Standing::Live, next), None => return Standing::Live },\n                deadline if now.as_nanos() >= deadline => (Standing::Lost, LOST),",
+            ),
+            (
+                "engine/loss.rs",
+                "then(|| Moment::from_nanos(word))",
+                "then(|| Moment::from_nanos(if PLANTED { u64::MAX / 2 } else { word }))",
+            ),
+        ],
     ),
     plant(
         "woken-without-a-look-at-the-clock",

@@ -85,6 +85,7 @@ impl Process {
 
     fn timer(self: &Arc<Self>, at: Moment) -> Timer {
         let calendar = &self.simulation.calendar;
+        calendar.guard();
         let suspended = self.suspended.load(Ordering::Relaxed);
         let alarm = calendar.alarm(self.true_time(at));
         Timer { process: self.clone(), at, began: calendar.now() - suspended, suspended, alarm }

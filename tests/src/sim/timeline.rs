@@ -131,7 +131,7 @@ fn gather(events: &[(u64, Event)], end: u64) -> (Vec<Bar>, Vec<Mark>) {
                 processes.insert(call, process);
                 open.insert(call, Bar { node, lock, from: *at, to: end.max(*at), lost: None, label });
             }
-            Event::Looked { call, look: Look::Lost } => {
+            Event::Looked { call, look: Look::Lost, .. } => {
                 if let Some(bar) = open.get_mut(&call) {
                     bar.lost.get_or_insert(*at);
                 }

@@ -208,7 +208,8 @@ impl Caller {
         if (look == Look::Lost) != (ctx.cause() == Some(CancelCause::Lost)) {
             simulation.violation(format!("I4: check() and cause() of call {call} disagree: {look:?}"));
         }
-        simulation.note(Event::Looked { call, look });
+        let local = self.process.now().as_nanos();
+        simulation.note(Event::Looked { call, look, local });
         look == Look::Held
     }
 }

@@ -69,7 +69,7 @@ impl Checks {
             Event::Started { process, lock, call, fence, local } => {
                 self.start(now, process, lock, call, (fence, local));
             }
-            Event::Looked { call, look } => self.looked(now, call, look),
+            Event::Looked { call, look, local } => self.looked(now, call, look, local),
             Event::Acted { call, looked: true, .. } => self.acts(now, call),
             Event::Told { call, cause } => self.told(now, call, cause),
             Event::Ended { call } => {
@@ -172,11 +172,15 @@ impl Checks {
         owner.is_some_and(|owner| owner.forced.is_some())
     }
 
-    fn looked(&mut self, now: u64, call: u32, look: Look) {
+    fn looked(&mut self, now: u64, call: u32, look: Look, local: u64) {
         let Some(state) = self.calls.get_mut(&call) else { return };
         let broken = match look {
             Look::Held if state.lost || state.stopped => Some("the latch: held again"),
             Look::Stop if state.lost => Some("the latch: not lost any more"),
+            // Reckoned from the first send of the latest body that was carried out, whether or not its holder knows.
+            Look::Held if local >= self.owners[state.owner as usize].confirmed + VALIDITY => {
+                Some("I1: held past the deadline")
+            }
             _ => None,
         };
         if look == Look::Lost && !std::mem::replace(&mut state.lost, true) {
@@ -214,6 +218,10 @@ impl Checks {
             // What the store finds left of it counts as well.
             body.expires >= Store::time(now).as_millis() + 28_500 && body.sent == sent
         });
+        state.is_whole = is_whole;
+        if verb == Verb::Beat {
+            state.tries = 0;
+        }
         if !is_awake || !self.plan.is_dated || !is_whole {
             return;
         }
@@ -221,9 +229,6 @@ impl Checks {
             Verb::Claim => state.sure_until = sent + SURE,
             Verb::Beat if now < state.sure_until => state.sure_until = state.sure_until.max(sent + SURE),
             _ => {}
-        }
-        if verb == Verb::Beat {
-            (state.tries, state.heard) = (0, now);
         }
     }
 
@@ -252,7 +257,7 @@ impl Checks {
             Cause::Expired if now < owner.sure_until && was_awake && is_kept => {
                 Some("I5: expired, but it was renewed")
             }
-            Cause::Expired if was_awake && is_kept && is_tellable && owner.tries < 2 => {
+            Cause::Expired if was_awake && is_kept && is_tellable && owner.is_whole && owner.tries < 3 => {
                 Some("I5: expired, and hardly tried")
             }
             _ => None,

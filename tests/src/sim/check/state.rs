@@ -33,7 +33,8 @@ pub(super) struct Owner {
     pub(super) sure_until: u64,
     /// Beats sent since one was answered.
     pub(super) tries: u32,
-    pub(super) heard: u64,
+    /// The last answer left it nearly a whole TTL.
+    pub(super) is_whole: bool,
 }
 
 #[derive(Clone, Copy)]
