@@ -10,6 +10,7 @@ fn order(again: u64) -> Order {
         from: 0,
         seeds: SEEDS,
         minutes: 10,
+        limit: u64::MAX,
         threads: 2,
         again,
         known: false,

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// One microsecond short of a million of them.
+/// In microseconds.
 pub const SECOND: u64 = 1_000_000;
 /// In microseconds.
 pub const MILLISECOND: u64 = 1_000;
