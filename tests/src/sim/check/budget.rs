@@ -34,6 +34,7 @@ impl Checks {
                 let Some(state) = self.processes.get_mut(&process) else { return };
                 if verb == Verb::Clock {
                     // A heartbeat that cannot be dated is made again and again, whichever the lock.
+                    state.asked = now;
                     let faults = i64::from(fault.is_some());
                     state.credits.values_mut().for_each(|credit| credit.beats += 3 * faults * BEAT);
                     return;

@@ -245,6 +245,9 @@ impl Checks {
         // A shutdown whose grace is over keeps nothing up any more; a clock that is off by half proves nothing.
         let is_kept = self.plan.is_bounded()
             && self.processes.get(&process).is_some_and(|process| process.closing.is_none());
+        // A heartbeat that asks for the store's time first takes twice as long.
+        let asked = self.processes.get(&process).map_or(0, |process| process.asked);
+        let least = if asked + 20 * SECOND > now { 2 } else { 3 };
         // Without the store's date a heartbeat may have to ask for its time first.
         let is_tellable = self.plan.is_dated;
         let broken = match cause {
@@ -257,7 +260,9 @@ impl Checks {
             Cause::Expired if now < owner.sure_until && was_awake && is_kept => {
                 Some("I5: expired, but it was renewed")
             }
-            Cause::Expired if was_awake && is_kept && is_tellable && owner.is_whole && owner.tries < 3 => {
+            Cause::Expired
+                if was_awake && is_kept && is_tellable && owner.is_whole && owner.tries < least =>
+            {
                 Some("I5: expired, and hardly tried")
             }
             _ => None,

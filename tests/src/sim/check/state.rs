@@ -94,6 +94,8 @@ pub(super) struct Process {
     pub(super) clean_since: u64,
     pub(super) halts: u32,
     pub(super) last_halt: u64,
+    /// When it last asked for the store's time.
+    pub(super) asked: u64,
     pub(super) has_crashed: bool,
     pub(super) closing: Option<u64>,
     /// Who waits for each lock, and since when somebody always did.
@@ -118,6 +120,7 @@ impl Process {
             clean_since: now,
             halts: 0,
             last_halt: 0,
+            asked: 0,
             has_crashed: false,
             closing: None,
             waiting: BTreeMap::new(),
