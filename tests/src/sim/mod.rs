@@ -1,7 +1,7 @@
 //! Deterministic simulation of the real engine: several processes on machines with clocks of their own, a network
 //! that loses, delays and repeats, a store with a clock of its own, and one seed that decides everything.
 //!
-//! Nothing of the engine is re-implemented: it runs in a `World` ([`process`]) over a `LeaseBackend` ([`network`]).
+//! Nothing of the engine is re-implemented: it runs in a `World` (`process`) over a `LeaseBackend` (`network`).
 //! What happens becomes a history of events, and the checks ([`check`]) know nothing but that history.
 //!
 //! # What keeps it deterministic

@@ -1,9 +1,9 @@
 //! The invariants, each checked once, over a history of events and nothing else.
 //!
-//! - [`writes`]: I2, I3, I9, and that nobody takes over early: what is sent to the store, and what it carries out.
-//! - [`holds`]: I1, I4, I5, the latch, and what callers are told.
-//! - [`bounds`]: I6: how soon a free lock is won, after a release and after a crash.
-//! - [`budget`]: I8: how many requests a process may send.
+//! - `writes`: I2, I3, I9, and that nobody takes over early: what is sent to the store, and what it carries out.
+//! - `holds`: I1, I4, I5, the latch, and what callers are told.
+//! - `bounds`: I6: how soon a free lock is won, after a release and after a crash.
+//! - `budget`: I8: how many requests a process may send.
 //!
 //! I7 is a look at what is left at the end: see `fleet`. Each check says which faults excuse it.
 
