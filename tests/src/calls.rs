@@ -1,9 +1,9 @@
-//! Which calls to the store a rule of [`faulty`](crate::faulty) is about.
+//! What calls to the store are for, and which of them a rule of [`faulty`](crate::faulty) is about.
 
 use std::time::Duration;
 
 /// What a call is for. The three kinds of write are told apart by their bodies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// A read of the record.
     Load,

@@ -95,7 +95,7 @@ impl Parts {
         let lock = &*slot.name;
         let failed = |error: &BackendError| tracing::debug!(lock, %error, "release failed; trying again");
         let mut may_insist = true;
-        loop {
+        let why = loop {
             match self.write.settle_strictly(Effort::quick(self.until), failed).await {
                 Some(Ok(Outcome::Landed { token, .. })) => return Some(token),
                 // A heartbeat that was in flight landed after all: once more, over that.
@@ -114,16 +114,12 @@ impl Parts {
                     let Shared { world, policy, .. } = &*slot.shared;
                     world.sleep_until(world.now().plus(policy.pace)).await;
                 }
-                Some(Err(error)) => {
-                    self.left_to_lapse(&error.to_string());
-                    return None;
-                }
-                None => {
-                    self.left_to_lapse("no answer within the time that a release may take");
-                    return None;
-                }
+                Some(Err(error)) => break error.to_string(),
+                None => break "no answer within the time that a release may take".to_owned(),
             }
-        }
+        };
+        self.left_to_lapse(&why);
+        None
     }
 
     /// The lease is nobody's any more, as far as this process goes.

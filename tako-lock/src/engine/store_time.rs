@@ -100,8 +100,9 @@ impl StoreClock {
 }
 
 impl Shared {
-    /// What a record says of its end that is made when the store's clock is read so, and how far off that may be. Without a sample it is a guess from
-    /// the host's wall clock: what the store then says of the write decides how long it is good for.
+    /// What a record says of its end that is made when the store's clock is read so, and how far off that may be.
+    /// Without a reading it is a guess from the host's wall clock: what the store then says of the write decides how
+    /// long it is good for.
     pub(super) fn expiry_from(
         &self,
         reading: Option<Reading>,

@@ -4,21 +4,7 @@
 use std::fmt;
 
 use super::plan::Fault;
-
-/// What a request is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Verb {
-    /// A read.
-    Load,
-    /// The store's time.
-    Clock,
-    /// The first body of an owner, or that once more.
-    Claim,
-    /// A later expiry for an owner.
-    Beat,
-    /// Marks the record as free.
-    Release,
-}
+pub use crate::calls::Verb;
 
 /// How a user saw its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

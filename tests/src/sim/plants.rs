@@ -156,8 +156,8 @@ pub(super) const PLANTS: &[Plant] = &[
         "release-error-reported-as-released",
         &[(
             "engine/release.rs",
-            "                Some(Err(error)) => {\n                    self.left",
-            "                Some(Err(_)) | None if PLANTED => return Some(Token::from(0)),\n                Some(Err(error)) => {\n                    self.left",
+            "                Some(Err(error)) => break error",
+            "                Some(Err(_)) | None if PLANTED => return Some(Token::from(0)),\n                Some(Err(error)) => break error",
         )],
     ),
     plant(
