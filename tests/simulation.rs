@@ -13,7 +13,6 @@ fn order(again: u64) -> Order {
         limit: u64::MAX,
         threads: 2,
         again,
-        known: false,
         stops: false,
         silent: false,
         timeline: false,

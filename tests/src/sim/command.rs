@@ -12,7 +12,7 @@ use super::check::Tally;
 use super::plan::Plan;
 use super::{Outcome, timeline};
 
-const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--hours H | --minutes M] [--threads T] [--known] [--stop] [--timeline]
+const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--hours H | --minutes M] [--threads T] [--stop] [--timeline]
 
   --seeds N     how many seeds (1000)
   --from S      the first one (0)
@@ -20,7 +20,6 @@ const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--hours H | --minut
   --minutes M   or minutes
   --limit S     start no seed after so many seconds
   --threads T   how many run at once (all cores)
-  --known       with deletions of records too, after which the engine is known to turn a fence back now and then
   --stop        end with the first seed that breaks something
   --planted [P] build an engine with known mistakes in it, and show that each is found (those with P in their names)
   --timeline    write the history of every seed, not only of those that break something
@@ -43,8 +42,6 @@ pub struct Order {
     pub threads: usize,
     /// One in so many is run twice, and must come out the same.
     pub again: u64,
-    /// With deletions of records, which the engine is known not always to stand.
-    pub known: bool,
     /// End with the first seed that breaks something.
     pub stops: bool,
     /// Write no history at all.
@@ -106,7 +103,6 @@ fn parse(mut words: impl Iterator<Item = String>) -> Option<Order> {
         limit: u64::MAX,
         threads,
         again: 100,
-        known: false,
         stops: false,
         silent: false,
         timeline: false,
@@ -122,7 +118,6 @@ fn parse(mut words: impl Iterator<Item = String>) -> Option<Order> {
             "--threads" => order.threads = usize::try_from(number()?.clamp(1, 256)).ok()?,
             "--silent" => order.silent = true,
             "--stop" => order.stops = true,
-            "--known" => order.known = true,
             "--timeline" => order.timeline = true,
             _ => return None,
         }
@@ -160,7 +155,7 @@ pub fn run(order: Order) -> Summary {
 
 /// Runs one seed; tells how many violations there are by now.
 fn one(order: Order, seed: u64, summary: &Mutex<Summary>) -> usize {
-    let plan = Plan { spares: !order.known, ..Plan::new(seed, order.minutes * 60 * SECOND) };
+    let plan = Plan::new(seed, order.minutes * 60 * SECOND);
     let outcome = super::run(plan.clone(), order.timeline);
     let mut violations = Vec::new();
     if seed.is_multiple_of(order.again) {
@@ -188,7 +183,6 @@ fn one(order: Order, seed: u64, summary: &Mutex<Summary>) -> usize {
 
 fn report(outcome: &Outcome, is_silent: bool) -> String {
     let (seed, minutes) = (outcome.plan.seed, outcome.plan.length / SECOND / 60);
-    let known = if outcome.plan.spares { "" } else { " --known" };
     let mut report = format!("seed {seed} ({:?}):", outcome.plan.class);
     for (at, what) in outcome.violations.iter().take(5) {
         _ = write!(report, "\n  {} {what}", timeline::clock(*at));
@@ -203,7 +197,7 @@ fn report(outcome: &Outcome, is_silent: bool) -> String {
     }
     _ = write!(
         report,
-        "\n  replay: cargo run --release -p tako-lock-tests --bin simulate -- --from {seed} --seeds 1 --minutes {minutes}{known} --timeline"
+        "\n  replay: cargo run --release -p tako-lock-tests --bin simulate -- --from {seed} --seeds 1 --minutes {minutes} --timeline"
     );
     report
 }

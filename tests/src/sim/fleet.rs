@@ -144,7 +144,7 @@ impl Fleet {
                 process.halt(is_suspended);
                 calendar.at(now + length, move || {
                     process.simulation.note(Event::Well { process: number });
-                    process.resume(if is_suspended { length } else { 0 });
+                    process.resume(is_suspended);
                 });
             }
             Fault::Crash => {
@@ -172,9 +172,6 @@ impl Fleet {
         let how = self.draw(|chance| chance.below(3));
         let now = self.simulation.calendar.now();
         let mut store = lock(&self.simulation.store);
-        if fault == Fault::Delete && self.simulation.plan.spares {
-            return;
-        }
         let record = if fault == Fault::Delete {
             store.delete(place).map(|_| None)
         } else {

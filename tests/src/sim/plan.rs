@@ -142,9 +142,6 @@ pub struct Plan {
     pub droppers: u64,
     /// Every hold's own clock is asked whenever another starts. Otherwise only users look, as in life.
     pub is_probed: bool,
-    /// Spares the engine what it is known not to stand: that a record is deleted, after which a new one's fence may be
-    /// behind, because it comes from an estimate of the store's time.
-    pub spares: bool,
     /// The longest time that a user wants the lock for.
     pub longest_hold: u64,
     /// The longest pause of a caller between two calls.
@@ -180,7 +177,6 @@ impl Plan {
             node_faults: Vec::new(),
             droppers: 0,
             is_probed: chance.once_in(2),
-            spares: true,
             longest_hold: chance.spread(2, 300) * SECOND,
             longest_rest: chance.spread(1, 1200) * SECOND,
         };

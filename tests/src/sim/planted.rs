@@ -61,15 +61,7 @@ pub(super) fn main(only: Option<&str>) -> ExitCode {
 /// Runs the copy with one mistake; tells how many seeds that took, and what was found first.
 fn seeds_until_found(binary: &Path, name: &str) -> io::Result<Option<(u64, String)>> {
     let output = Command::new(binary)
-        .args([
-            "--seeds",
-            if name == "none" { "40" } else { "400" },
-            "--minutes",
-            "20",
-            "--known",
-            "--stop",
-            "--silent",
-        ])
+        .args(["--seeds", if name == "none" { "40" } else { "400" }, "--minutes", "20", "--stop", "--silent"])
         .env(SWITCH, name)
         .output()?;
     if output.status.success() {

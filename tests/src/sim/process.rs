@@ -32,8 +32,9 @@ pub struct Process {
     chance: Mutex<Chance>,
     /// For requests: what becomes of them must not depend on how often the engine draws.
     pub(crate) luck: Mutex<Chance>,
-    /// How many pauses there are at once.
+    /// How many pauses there are at once, and how many of them are suspends.
     halts: AtomicUsize,
+    suspends: AtomicUsize,
     parked: Mutex<Vec<Waker>>,
     pub(crate) is_crashed: AtomicBool,
     is_stopped: AtomicBool,
@@ -56,6 +57,7 @@ impl Process {
             chance: Mutex::new(Chance::new(seed, stream + 2)),
             luck: Mutex::new(Chance::new(seed, stream + 3)),
             halts: AtomicUsize::new(0),
+            suspends: AtomicUsize::new(0),
             parked: Mutex::default(),
             is_crashed: AtomicBool::new(false),
             is_stopped: AtomicBool::new(false),
@@ -104,15 +106,18 @@ impl Process {
     /// Stands still.
     pub(crate) fn halt(&self, is_suspended: bool) {
         self.halts.fetch_add(1, Ordering::Relaxed);
-        if is_suspended {
+        if is_suspended && self.suspends.fetch_add(1, Ordering::Relaxed) == 0 {
             let own = self.simulation.calendar.now() - self.suspended.load(Ordering::Relaxed);
             self.fell_asleep.store(own, Ordering::Relaxed);
         }
     }
 
-    /// Goes on, after having been suspended for so long.
-    pub(crate) fn resume(&self, suspended: u64) {
-        self.suspended.fetch_add(suspended, Ordering::Relaxed);
+    /// Goes on, unless it has another reason not to.
+    pub(crate) fn resume(&self, is_suspended: bool) {
+        if is_suspended && self.suspends.fetch_sub(1, Ordering::Relaxed) == 1 {
+            let own = self.fell_asleep.load(Ordering::Relaxed);
+            self.suspended.store(self.simulation.calendar.now() - own, Ordering::Relaxed);
+        }
         if self.halts.fetch_sub(1, Ordering::Relaxed) == 1 {
             mem::take(&mut *lock(&self.parked)).into_iter().for_each(Waker::wake);
         }

@@ -3,8 +3,10 @@
 //! - **I1, I4**: when work starts, no earlier work of that lock may still count on its lease. Asked of every earlier
 //!   context in half of the seeds; in the others seen from the users' own looks. Promised while clock rates are
 //!   bounded; excused where an operator broke the lock by force, but only until the next heartbeat must have told.
-//! - **I2**: work starts with a fence above all before it, and that its claim has written. Excused only where an
-//!   operator undid the claim before its answer was there.
+//! - **I2**: work starts with a fence that its claim has written, and above all before it. The second is excused where
+//!   an operator undid the claim before its answer was there, and where clock rates are off by half: the late answer
+//!   of a claim that others have taken over is too old then, and its holder cannot know. Fences of grants grow all the
+//!   same (`writes`).
 //! - **The latch**: who was told "lost" stays so; its caller gets the error. No fault excuses it.
 //! - **I5**: a hold is not lost while the store answers: a heartbeat that was answered within 2 s, with the process
 //!   awake, keeps it for 22 s from its send at the least. And one that is lost was tried for.
@@ -26,7 +28,7 @@ const SURE: u64 = 22 * SECOND;
 
 /// How long a claim is good for, and what must be left of that, by the process's clock.
 pub(super) const VALIDITY: u64 = nanos(policy::Policy::V0.validity());
-const USEFUL: u64 = nanos(policy::Policy::V0.useful);
+pub(super) const USEFUL: u64 = nanos(policy::Policy::V0.useful);
 
 #[allow(clippy::cast_possible_truncation, reason = "seconds, not centuries")]
 const fn nanos(span: std::time::Duration) -> u64 {
@@ -109,7 +111,7 @@ impl Checks {
         let is_undone = owner.is_some_and(|owner| self.owners[owner as usize].forced.is_some());
         if fence > record.granted {
             (record.granted, record.last) = (fence, call);
-        } else if !is_undone && (self.plan.is_bounded() || !record.was_deleted) {
+        } else if !is_undone && self.plan.is_bounded() {
             broken = Some("I2: work starts with a fence that is not the highest");
         }
         match owner.map(|owner| (owner, &mut self.owners[owner as usize])) {
@@ -146,7 +148,8 @@ impl Checks {
     /// Keeps the context of work that has started, and asks those of earlier work how they stand.
     pub(crate) fn keep(&mut self, now: u64, lock: u8, call: u32, ctx: &Ctx) {
         let earlier = std::mem::take(&mut self.contexts[usize::from(lock)]);
-        if self.plan.is_probed && self.plan.is_bounded() {
+        // Work that starts under a claim which an operator undid meanwhile is the one that must be told.
+        if self.plan.is_probed && self.plan.is_bounded() && !self.is_forced(call) {
             for (other, ctx) in &earlier {
                 if ctx.fence().is_some() && !self.is_forced(*other) {
                     self.violation(

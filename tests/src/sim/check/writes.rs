@@ -20,7 +20,7 @@ use super::super::calendar::SECOND;
 use super::super::event::{Event, Verb};
 use super::super::store::Store;
 use super::Checks;
-use super::holds::VALIDITY;
+use super::holds::{USEFUL, VALIDITY};
 use super::state::{Body, Owner, Record};
 
 /// How long a record must have stood still at the least, in true time.
@@ -164,8 +164,12 @@ impl Checks {
                     || process.halts > 0
                     || process.clean_since + SECOND >= sent
             });
+            // Dated by a clock or an estimate that was far off, so that it was as good as over when it was carried out.
+            let was_stillborn =
+                left.call.is_none() && before_expires < Store::time(since).as_millis() + USEFUL / 1_000_000;
             if !is_free
                 && !has_cause
+                && !was_stillborn
                 && left.forced.is_none()
                 && self.plan.is_bounded()
                 && !self.plan.is_limited
