@@ -261,6 +261,35 @@ async fn a_release_that_could_not_be_written_is_not_called_clean() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_claim_that_was_settled_and_could_not_be_given_back_is_not_called_clean() {
+    for grace in [secs(2), secs(60)] {
+        let table = Table::new();
+        let (p1, witness) = (table.process("P1"), Witness::new());
+        p1.link.on(claims().first(1), Fault::LostReply);
+        p1.link.on(releases(), Fault::LostRequest);
+        let caller = p1.start(&witness, secs(1));
+        sleep(secs(1)).await;
+        let shutdown = p1.engine.shutdown(grace).await;
+        assert!(!table.is_free(), "the replay: the claim landed, and its release did not");
+        let left: Vec<_> = shutdown.left_to_lapse().iter().map(tako::LeftToLapse::lock).collect();
+        assert_eq!(left, ["reindex"], "what keeps others waiting is named (grace {grace:?})");
+        drop(caller.await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_was_given_back_in_time_is_not_named() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    p1.link.on(claims().first(1), Fault::LostReply);
+    let caller = p1.start(&witness, secs(1));
+    sleep(secs(1)).await;
+    let shutdown = p1.engine.shutdown(secs(10)).await;
+    assert!(table.is_free() && shutdown.is_clean(), "{shutdown:?}");
+    drop(caller.await);
+}
+
+#[tokio::test(start_paused = true)]
 async fn beats_go_on_during_the_grace_and_stop_after_it() {
     let table = Table::new();
     let (p1, witness) = (table.process("P1"), Witness::new());

@@ -114,8 +114,9 @@ impl Visit<'_> {
                         return Round::Won(turn, Grant { record, token, since: confirmed.known, deadline });
                     }
                     Err(error) => {
-                        let now = self.slot.shared.world.now();
-                        let release = Release::of_claim(self.slot.clone(), now, record, token, turn);
+                        let Shared { world, heartbeats, .. } = &*self.slot.shared;
+                        let (slot, number) = (self.slot.clone(), heartbeats.number());
+                        let release = Release::of_claim(slot, number, world.now(), record, token, turn);
                         return Round::Failed(release.settle().await, error);
                     }
                 },

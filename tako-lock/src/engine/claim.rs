@@ -128,18 +128,18 @@ impl Parts {
         closing.note(number, LeftToLapse { lock, fence, held_for: Duration::ZERO });
         // After a TTL the record has run out by itself.
         let effort = Effort::patient(world.now().plus(policy.ttl));
-        let settled = write.settle(effort, |_| {}).await;
-        let is_known = settled.is_ok();
-        if let Ok(Outcome::Landed { token, .. }) = settled {
-            tracing::debug!(
-                lock = &*slot.name,
-                "the caller went away while the lease was being granted: giving it back"
-            );
-            Release::of_claim(slot.clone(), world.now(), write.into_record(), token, turn).settle().await;
-        }
-        // What nobody could settle is named by a shutdown; otherwise it has run out by now.
-        if is_known || !closing.has_begun() {
-            closing.forget(number);
+        match write.settle(effort, |_| {}).await {
+            Ok(Outcome::Landed { token, .. }) => {
+                tracing::debug!(
+                    lock = &*slot.name,
+                    "the caller went away while the lease was being granted: giving it back"
+                );
+                let (now, record) = (world.now(), write.into_record());
+                Release::of_claim(slot.clone(), number, now, record, token, turn).settle().await;
+            }
+            // What nobody could settle is named by a shutdown; without one it has run out by now.
+            Err(_) if closing.has_begun() => {}
+            _ => closing.forget(number),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use scopeguard::ScopeGuard;
 
@@ -22,6 +23,8 @@ pub(super) struct Release(ScopeGuard<Parts, fn(Parts)>);
 struct Parts {
     write: Write,
     until: Moment,
+    /// Of its hold or claim: what a shutdown names it by.
+    number: u64,
     /// On the engine's book until this is settled.
     hold: Option<Arc<Hold>>,
     /// Kept until the record is free: the next in the local queue is woken then.
@@ -32,23 +35,25 @@ impl Release {
     /// Gives back, from `now` on, the lease of a hold that has ended; `None` when it is being given back already.
     pub(super) fn of_hold(hold: Arc<Hold>, now: Moment, turn: Turn) -> Option<Release> {
         let (record, token) = hold.take_version()?;
-        let slot = hold.slot.clone();
-        Some(Release::over(slot, Some(hold), now, record, token, turn))
+        let (slot, number) = (hold.slot.clone(), hold.number);
+        Some(Release::over(slot, number, Some(hold), now, record, token, turn))
     }
 
-    /// Gives back, from `now` on, a lease that never became a hold: `record`, at version `token`.
+    /// Gives back, from `now` on, a lease that never became a hold: `record`, at version `token`, by the claim `number`.
     pub(super) fn of_claim(
         slot: Arc<Slot>,
+        number: u64,
         now: Moment,
         record: Record,
         token: Token,
         turn: Turn,
     ) -> Release {
-        Release::over(slot, None, now, record, token, turn)
+        Release::over(slot, number, None, now, record, token, turn)
     }
 
     fn over(
         slot: Arc<Slot>,
+        number: u64,
         hold: Option<Arc<Hold>>,
         now: Moment,
         record: Record,
@@ -58,7 +63,7 @@ impl Release {
         let until = now.plus(slot.shared.policy.release);
         let free = Record { expires: StoreTime::RELEASED, ..record };
         let write = Write::new(slot, now, Some(token), free, None);
-        Release(scopeguard::guard(Parts { write, until, hold, turn }, Parts::settle_in_background))
+        Release(scopeguard::guard(Parts { write, until, number, hold, turn }, Parts::settle_in_background))
     }
 
     /// Sends it; `None` when it was settled at once, as where the store is in memory.
@@ -102,6 +107,7 @@ impl Parts {
                 Some(Ok(Outcome::Earlier(stored))) => self.write.retarget(stored.token),
                 Some(Ok(Outcome::Others(_))) => {
                     tracing::debug!(lock, "lease already gone when it was to be released: nothing touched");
+                    self.is_gone();
                     return None;
                 }
                 // One refusal may be a stray: a token that is just being exchanged. Others would wait for a lease because
@@ -124,13 +130,12 @@ impl Parts {
 
     /// The lease is nobody's any more, as far as this process goes.
     fn finish(self, freed: Option<Token>) -> Turn {
+        if freed.is_some() {
+            self.is_gone();
+        }
         let Parts { write, hold, mut turn, .. } = self;
-        let Shared { heartbeats, closing, .. } = &*write.slot().shared;
         if let Some(hold) = hold {
-            heartbeats.strike(&hold);
-            if freed.is_some() && closing.has_begun() {
-                closing.forget(hold.number);
-            }
+            write.slot().shared.heartbeats.strike(&hold);
         }
         if let Some(token) = freed {
             tracing::debug!(lock = &*write.slot().name, fence = write.record().fence.get(), "lease released");
@@ -147,10 +152,22 @@ impl Parts {
             error,
             "lease left to lapse: its release could not be written; others get in once it has expired"
         );
+        let closing = &slot.shared.closing;
         // Outside of a shutdown that is the log's affair alone.
-        if let Some(hold) = self.hold.as_ref().filter(|_| slot.shared.closing.has_begun()) {
-            let left = LeftToLapse { lock: slot.name.clone(), fence, held_for: hold.held_for() };
-            slot.shared.closing.note(hold.number, left);
+        if closing.has_begun() {
+            let held_for = self.hold.as_ref().map_or(Duration::ZERO, |hold| hold.held_for());
+            closing.note(self.number, LeftToLapse { lock: slot.name.clone(), fence, held_for });
+        } else {
+            self.is_gone();
+        }
+    }
+
+    /// Nothing of it keeps others waiting, as far as a shutdown is concerned. A hold is named only by one that has begun;
+    /// a claim was noted when its caller went away.
+    fn is_gone(&self) {
+        let closing = &self.write.slot().shared.closing;
+        if self.hold.is_none() || closing.has_begun() {
+            closing.forget(self.number);
         }
     }
 }
