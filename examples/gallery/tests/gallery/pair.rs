@@ -67,7 +67,8 @@ async fn holder(seen_by: &Service) -> Option<HolderStatus> {
 
 async fn collapses(service: &Service, into: &Run) {
     let ledger = service.runs().await;
-    let (status, answer) = timeout(LIMIT, service.reindex()).await.unwrap().unwrap().unwrap();
+    let answered = timeout(LIMIT, service.reindex()).await.expect("it runs beside the other");
+    let (status, answer) = answered.unwrap().unwrap();
     let told = String::from_utf8_lossy(&answer).into_owned();
     assert_eq!(status, StatusCode::ACCEPTED, "{told}");
     let answer: ReindexAnswer = serde_json::from_slice(&answer).unwrap();
