@@ -3,9 +3,13 @@
 
 mod coordination;
 mod ledger;
+#[cfg(all(unix, feature = "gcs"))]
+mod pair;
 mod pictures;
 #[cfg(unix)]
 mod process;
+#[cfg(unix)]
+mod program;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,36 +1,22 @@
-//! The program itself, as a process of its own.
+//! One process: the demonstration, a signal, and what it refuses to start with.
 
-use std::process::{Output, Stdio};
+use std::process::Output;
 use std::time::Duration;
 
-use axum::body::Bytes;
-use axum::http::{Method, StatusCode};
-use gallery::client::Client;
+use axum::http::StatusCode;
 use gallery::ledger::Ledger;
 use gallery::run::{Run, State};
-use rustix::process::{Pid, Signal, kill_process};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// Far beyond what anything here takes: it only keeps a fault from hanging the tests.
-const LIMIT: Duration = Duration::from_mins(1);
+use crate::program::{LIMIT, Service, gallery};
 
-fn gallery(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gallery"));
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Killed and reaped also when an assertion fails.
-    command.kill_on_drop(true);
-    command
-}
-
-async fn output(arguments: &[&str]) -> Output {
-    timeout(LIMIT, gallery(arguments).output()).await.expect("it did not end").unwrap()
+async fn output(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    timeout(LIMIT, gallery(arguments, environment).output()).await.expect("it did not end").unwrap()
 }
 
 #[tokio::test]
 async fn the_demonstration_holds_what_it_promises() {
-    let output = output(&["demo"]).await;
+    let output = output(&["demo"], &[]).await;
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stderr));
     for line in [
@@ -47,54 +33,47 @@ async fn the_demonstration_holds_what_it_promises() {
 
 #[tokio::test]
 async fn sigterm_drains() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = folder.path().join("ledger.redb");
-    let database_argument = database.to_str().unwrap();
-    let mut child =
-        gallery(&["--port", "0", "--database", database_argument, "--pace", "250"]).spawn().unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let client = Client::new(address(&mut stdout).await);
-    let call = tokio::spawn({
-        let client = client.clone();
-        async move { client.send(Method::POST, "/reindex", Bytes::new()).await }
-    });
-    let under_way = async {
-        while !client.get::<Vec<Run>>("/runs").await.unwrap().iter().any(|run| run.done > 0) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(LIMIT, under_way).await.unwrap();
+    let mut service = Service::start(Duration::from_millis(250), &[]).await;
+    let call = service.reindex();
+    service.run_under_way().await;
 
-    terminate(&child);
+    service.terminate();
 
     let (status, answer) = timeout(LIMIT, call).await.unwrap().unwrap().unwrap();
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(String::from_utf8_lossy(&answer).contains("the engine is shutting down"));
-    let ended = timeout(LIMIT, child.wait()).await.expect("it did not end").unwrap();
+    let (ended, told) = service.ended().await;
     assert!(ended.success(), "{ended}");
-    let mut rest = String::new();
-    stdout.read_to_string(&mut rest).await.unwrap();
-    assert_eq!(rest, "stopped: every lock was given back\n");
-    let run = Ledger::open(&database).unwrap().runs().await.unwrap().remove(0);
+    assert_eq!(told, "stopped: every lock was given back\n");
+    let run = Ledger::open(&service.database).unwrap().runs().await.unwrap().remove(0);
     assert_eq!(run.state, State::Failed);
-    assert!(client.get::<Vec<Run>>("/runs").await.is_err(), "nobody listens any more");
+    assert!(service.client.get::<Vec<Run>>("/runs").await.is_err(), "nobody listens any more");
 }
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_named_with_its_flag() {
-    let output = output(&["--photos", "no/such/folder"]).await;
+    let output = output(&["--photos", "no/such/folder"], &[]).await;
     assert!(!output.status.success());
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("`--photos no/such/folder` is not a folder"), "{told}");
 }
 
-async fn address(stdout: &mut (impl AsyncBufReadExt + Unpin)) -> std::net::SocketAddr {
-    let mut line = String::new();
-    timeout(LIMIT, stdout.read_line(&mut line)).await.unwrap().unwrap();
-    line.trim().strip_prefix("gallery at http://").expect(&line).parse().unwrap()
-}
-
-fn terminate(child: &Child) {
-    let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    kill_process(id.expect("it has not been waited for"), Signal::TERM).unwrap();
+/// Never leases in memory instead: each instance would have its own.
+#[cfg(not(feature = "gcs"))]
+#[tokio::test]
+async fn without_the_cloud_an_environment_that_asks_for_it_is_refused_and_the_feature_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("ledger.redb");
+    let environment = [
+        ("STORAGE_EMULATOR_HOST", "127.0.0.1:9"),
+        ("TAKO_ENV", "pr-42"),
+        ("TAKO_PROJECT", "demo"),
+        ("TAKO_APP", "gallery"),
+    ];
+    let output = output(&["--port", "0", "--database", database.to_str().unwrap()], &environment).await;
+    assert!(!output.status.success());
+    assert!(output.stdout.is_empty(), "it never listened");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("TAKO_ENV=pr-42 asks for leases in Google Cloud Storage"), "{told}");
+    assert!(told.contains("Enable the feature `gcs`"), "{told}");
 }

@@ -147,11 +147,34 @@ fn no_credentials(fault: &CredentialsFault) -> BackendError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arc, Client};
+    use google_cloud_auth::credentials::testing::error_credentials;
+    use tokio::sync::oneshot;
+
+    use super::super::{GcsConfig, GcsLease};
+    use super::{Arc, Client, ClientFault, ErrorKind, Made, NeverRetry, State, Storage};
+    use crate::backend::{Key, LeaseBackend};
+
+    /// Nobody listens there.
+    const NOWHERE: &str = "http://localhost:1";
+
+    fn client() -> Client {
+        Client::new(Some(NOWHERE.into()))
+    }
+
+    fn lease() -> GcsLease {
+        let config = GcsConfig {
+            project: "demo".into(),
+            app: "gallery".into(),
+            env: "test".into(),
+            emulator: Some(NOWHERE.into()),
+            ..GcsConfig::default()
+        };
+        GcsLease::new(&config).unwrap()
+    }
 
     #[tokio::test]
     async fn a_client_is_kept_until_it_is_discarded_and_then_made_anew() {
-        let client = Client::new(Some("http://localhost:1".into()));
+        let client = client();
         client.prepare().unwrap();
         let first = client.get().await.unwrap();
         assert!(Arc::ptr_eq(&first, &client.get().await.unwrap()));
@@ -161,5 +184,62 @@ mod tests {
         // A request that was sent by the old one and fails late does not throw the new one away.
         client.discard(&first).await;
         assert!(Arc::ptr_eq(&second, &client.get().await.unwrap()));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_takes_several_attempts_to_make_is_made_once() {
+        let (finish, finished) = oneshot::channel::<()>();
+        let slow = {
+            let made = client().get().await.unwrap();
+            Box::pin(async move {
+                finished.await.expect("the first attempts must not drop it");
+                Ok(Made { storage: made.storage.clone(), credentials: made.credentials.clone() })
+            })
+        };
+        let client = Client { state: State::Making(slow).into(), ..client() };
+        for _ in 0..3 {
+            tokio::select! {
+                biased;
+                _ = client.get() => panic!("it cannot be made yet"),
+                () = tokio::task::yield_now() => {}
+            }
+            client.prepare().unwrap();
+        }
+        finish.send(()).expect("it is still under way");
+        let made = client.get().await.unwrap();
+        assert!(Arc::ptr_eq(&made, &client.get().await.unwrap()));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_cannot_be_made_is_an_error_once_and_made_by_the_next_request() {
+        let broken = Box::pin(async { Err(ClientFault::transport("no TLS")) });
+        let client = Client { state: State::Making(broken).into(), ..client() };
+        let Err(error) = client.get().await else { panic!("it cannot be made") };
+        assert_eq!(error.kind(), ErrorKind::Misconfigured);
+        assert!(super::told(&error).contains("no TLS"), "{}", super::told(&error));
+        assert!(client.get().await.is_ok());
+    }
+
+    /// The credentials of the first client cannot be mended: it never asks for a token again. Those that the next
+    /// client finds are good, and it gets as far as the connection.
+    #[tokio::test]
+    async fn credentials_that_have_failed_for_good_are_looked_for_anew_by_the_next_request() {
+        let key = Key::new("leases/run-gallery-test-reindex", "gallery/test/reindex");
+        for (is_transient, first, second) in [
+            (false, ErrorKind::Denied, ErrorKind::Unavailable),
+            (true, ErrorKind::Unavailable, ErrorKind::Unavailable),
+        ] {
+            let credentials = error_credentials(is_transient);
+            let builder = Storage::builder().with_retry_policy(NeverRetry).with_endpoint(NOWHERE);
+            let storage = builder.with_credentials(credentials.clone()).build().await.unwrap();
+            let failing = Arc::new(Made { storage, credentials });
+            let client = Client { state: State::Made(failing.clone()).into(), ..client() };
+            let lease = GcsLease { client, ..lease() };
+            assert_eq!(lease.connect().await.unwrap_err().kind(), first);
+            assert_eq!(lease.load(&key).await.unwrap_err().kind(), first);
+            assert_eq!(lease.load(&key).await.unwrap_err().kind(), second);
+            let is_kept = Arc::ptr_eq(&failing, &lease.client.get().await.unwrap());
+            assert_eq!(is_kept, is_transient, "whoever may still get a token goes on asking");
+        }
     }
 }

@@ -164,8 +164,8 @@ pub(super) fn failed(
         Advice::Credentials => format!(": {CREDENTIALS}"),
         Advice::Login => format!(": {LOGIN}"),
         Advice::Permission => format!(
-            ": this program may not {does} there; it needs {permissions}. Grant its service account \
-             `roles/storage.objectUser` on the bucket (`tako::cloud` shows a narrower grant)"
+            ": this program may not {does} there, or there is no bucket `{bucket}`; it needs {permissions}. Grant its \
+             service account `roles/storage.objectUser` on the bucket (`tako::cloud` shows a narrower grant)"
         ),
         Advice::Retention => {
             ": the bucket has a retention policy, or the object is on hold, so no record can be rewritten. \
