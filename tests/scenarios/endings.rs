@@ -1,14 +1,17 @@
 //! Ends that are not returns: cancelled callers, dropped futures, panics.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tako::backend::ErrorKind;
-use tako::{Ctx, LockError, policy};
+use tako::backend::{
+    BackendError, ErrorKind, Key, LeaseBackend, MemoryLease, Record, StoreTime, Stored, Swap, Token,
+};
+use tako::{Ctx, Engine, LockError, policy};
 use tako_lock_tests::faulty::{Fault, all_calls, claims, loads};
 use tako_lock_tests::table::{Process, Table};
 use tako_lock_tests::witness::Witness;
@@ -246,4 +249,50 @@ async fn a_dropped_holder_is_followed_at_once() {
     tokio::task::yield_now().await;
     let ran = p2.try_work(&witness, secs(1)).await.expect("no error");
     assert!(ran.is_some(), "I6: given back in the background");
+}
+
+/// Answers one write, and never another.
+#[derive(Default)]
+struct Hangs(MemoryLease, AtomicUsize);
+
+impl LeaseBackend for Hangs {
+    async fn load(&self, key: &Key) -> Result<Option<Stored>, BackendError> {
+        self.0.load(key).await
+    }
+
+    async fn swap(&self, key: &Key, expected: Option<&Token>, record: &Record) -> Result<Swap, BackendError> {
+        if self.1.fetch_add(1, Ordering::Relaxed) > 0 {
+            return pending().await;
+        }
+        self.0.swap(key, expected, record).await
+    }
+
+    async fn now(&self) -> Result<StoreTime, BackendError> {
+        self.0.now().await
+    }
+}
+
+#[test]
+fn an_engine_goes_although_its_runtime_ended_over_a_hold() {
+    // Before the first heartbeat, and while that is on its way.
+    for (seconds, writes) in [(1, 1), (11, 2)] {
+        let store = Arc::new(Hangs::default());
+        let engine = Engine::builder(store.clone()).on_callers_runtime().build().expect("an engine");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
+        let ctx = engine.ctx();
+        let holder = async move { LOCK.run(&ctx, async |_| pending::<Result<(), LockError>>().await).await };
+        drop(runtime.spawn(holder));
+        runtime.block_on(async { sleep(secs(seconds)).await });
+        assert_eq!(
+            store.1.load(Ordering::Relaxed) > 1,
+            seconds > 10,
+            "the replay: a heartbeat is on its way"
+        );
+        drop((runtime, engine));
+        assert_eq!(Arc::strong_count(&store), 1, "I7: nothing keeps the engine alive (after {seconds} s)");
+    }
 }

@@ -25,10 +25,18 @@ struct Parts {
     until: Moment,
     /// Of its hold or claim: what a shutdown names it by.
     number: u64,
-    /// On the engine's book until this is settled.
-    hold: Option<Arc<Hold>>,
+    hold: Option<Booked>,
     /// Kept until the record is free: the next in the local queue is woken then.
     turn: Turn,
+}
+
+/// A hold that is on the engine's book until its release is settled, or is dropped where no runtime is left for it.
+struct Booked(Arc<Hold>);
+
+impl Drop for Booked {
+    fn drop(&mut self) {
+        self.0.slot.shared.heartbeats.strike(&self.0);
+    }
 }
 
 impl Release {
@@ -36,7 +44,7 @@ impl Release {
     pub(super) fn of_hold(hold: Arc<Hold>, now: Moment, turn: Turn) -> Option<Release> {
         let (record, token) = hold.take_version()?;
         let (slot, number) = (hold.slot.clone(), hold.number);
-        Some(Release::over(slot, number, Some(hold), now, record, token, turn))
+        Some(Release::over(slot, number, Some(Booked(hold)), now, record, token, turn))
     }
 
     /// Gives back, from `now` on, a lease that never became a hold: `record`, at version `token`, by the claim `number`.
@@ -54,7 +62,7 @@ impl Release {
     fn over(
         slot: Arc<Slot>,
         number: u64,
-        hold: Option<Arc<Hold>>,
+        hold: Option<Booked>,
         now: Moment,
         record: Record,
         token: Token,
@@ -134,9 +142,7 @@ impl Parts {
             self.is_gone();
         }
         let Parts { write, hold, mut turn, .. } = self;
-        if let Some(hold) = hold {
-            write.slot().shared.heartbeats.strike(&hold);
-        }
+        drop(hold);
         if let Some(token) = freed {
             tracing::debug!(lock = &*write.slot().name, fence = write.record().fence.get(), "lease released");
             turn.notes.free = Some(Stored { record: write.into_record(), token });
@@ -155,7 +161,7 @@ impl Parts {
         let closing = &slot.shared.closing;
         // Outside of a shutdown that is the log's affair alone.
         if closing.has_begun() {
-            let held_for = self.hold.as_ref().map_or(Duration::ZERO, |hold| hold.held_for());
+            let held_for = self.hold.as_ref().map_or(Duration::ZERO, |Booked(hold)| hold.held_for());
             closing.note(self.number, LeftToLapse { lock: slot.name.clone(), fence, held_for });
         } else {
             self.is_gone();

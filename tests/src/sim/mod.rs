@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex};
 
 use tako::Ctx;
 use tako::backend::StoreTime;
+use tako::simulation::BoxFuture;
 
 use self::calendar::{Calendar, lock};
 use self::check::Tally;
@@ -46,11 +47,16 @@ pub struct Simulation {
     pub(crate) history: Mutex<History>,
     pub(crate) store: Mutex<Store>,
     is_quiet: AtomicBool,
+    /// What was running in processes that were killed. Their destructors run when all is over, and nobody listens.
+    graveyard: Mutex<Vec<BoxFuture<()>>>,
+    is_over: AtomicBool,
 }
 
 impl Simulation {
     pub(crate) fn note(&self, event: Event) {
-        lock(&self.history).note(self.calendar.now(), event);
+        if !self.is_over() {
+            lock(&self.history).note(self.calendar.now(), event);
+        }
     }
 
     /// Counts a fault that no event tells of.
@@ -59,7 +65,19 @@ impl Simulation {
     }
 
     pub(crate) fn violation(&self, what: String) {
-        lock(&self.history).checks.violation(self.calendar.now(), what);
+        if !self.is_over() {
+            lock(&self.history).checks.violation(self.calendar.now(), what);
+        }
+    }
+
+    /// Buries what a killed process was at.
+    pub(crate) fn bury(&self, task: Option<BoxFuture<()>>) {
+        lock(&self.graveyard).extend(task);
+    }
+
+    /// Whether the history is closed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
     }
 
     pub(crate) fn store_time(&self) -> StoreTime {
@@ -122,6 +140,8 @@ pub fn run(plan: Plan, keeps_events: bool) -> Outcome {
         history: Mutex::new(History::new(&plan, keeps_events)),
         store: Mutex::new(Store::new(&plan)),
         is_quiet: AtomicBool::new(false),
+        graveyard: Mutex::default(),
+        is_over: AtomicBool::new(false),
         plan,
     });
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -147,12 +167,16 @@ pub fn run(plan: Plan, keeps_events: bool) -> Outcome {
     drop(runtime);
     let mut history = lock(&simulation.history);
     history.checks.finish(length);
-    let digest = history.digest();
-    Outcome {
+    let outcome = Outcome {
         plan: simulation.plan.clone(),
-        digest,
+        digest: history.digest(),
         events: history.events().to_vec(),
         tally: std::mem::take(&mut history.checks.tally),
         violations: std::mem::take(&mut history.checks.violations),
-    }
+    };
+    drop(history);
+    simulation.is_over.store(true, Ordering::Relaxed);
+    let dead = std::mem::take(&mut *lock(&simulation.graveyard));
+    drop(dead);
+    outcome
 }

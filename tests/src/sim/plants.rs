@@ -220,8 +220,8 @@ pub(super) const PLANTS: &[Plant] = &[
             ),
             (
                 "engine/release.rs",
-                "        if let Some(hold) = hold {\n            write.slot()",
-                "        if let Some(hold) = hold.filter(|_| !PLANTED) {\n            write.slot()",
+                "        self.0.slot.shared.heartbeats.strike(&self.0);",
+                "        if !PLANTED { self.0.slot.shared.heartbeats.strike(&self.0); }",
             ),
         ],
     ),

@@ -156,7 +156,7 @@ impl World for Machine {
     }
 
     fn spawn(&self, task: BoxFuture<()>) -> Result<(), BoxFuture<()>> {
-        if self.0.is_stopped.load(Ordering::Relaxed) {
+        if self.0.is_stopped.load(Ordering::Relaxed) || self.0.simulation.is_over() {
             return Err(task);
         }
         self.0.start(task);
@@ -247,7 +247,7 @@ impl Drop for Gated {
         self.process.tasks.fetch_sub(1, Ordering::Relaxed);
         if self.process.has_crashed() {
             // Killed processes run no destructors.
-            mem::forget(self.task.take());
+            self.process.simulation.bury(self.task.take());
         }
         if self.is_polled {
             self.process.simulation.violation("panic: a task of the engine or of a user panicked".into());
