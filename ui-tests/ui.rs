@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-const THEMES: [&str; 6] = ["literal", "name", "options", "placement", "signature", "types"];
+const THEMES: [&str; 7] = ["cron", "literal", "name", "options", "placement", "signature", "types"];
 const PAGE: &str = include_str!("../tako-lock/src/docs/errors-compile.md");
 const ANCHOR: &str = "docs: https://docs.rs/tako-lock/latest/tako/errors/#";
 

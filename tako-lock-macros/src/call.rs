@@ -59,7 +59,7 @@ const CRON: Words = Words {
     title: "`cron!`",
     noun: "cron",
     does: "does",
-    takes: "a name, a schedule and a time zone",
+    takes: "a name, a schedule, a time zone",
     rule: CRON_RULE,
     why: CRON_WHY,
     policy: CRON_POLICY,

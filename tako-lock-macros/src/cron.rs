@@ -15,6 +15,7 @@ use crate::{naming, schedule_rules, scheduling, zones};
 /// What examples show where the user's own cannot be shown.
 const NAME: &str = "nightly-rollup";
 const SCHEDULE: &str = "0 3 * * *";
+const ZONE: &str = "Europe/Berlin";
 
 /// A legal declaration.
 pub(crate) struct Declared {
@@ -295,7 +296,9 @@ fn not_a_literal(written: &Written, role: Role, argument: &Argument, faults: &mu
         Role::Schedule => written.with_schedule(text),
         Role::Name | Role::Zone => written.with_zone(Some(text)),
     };
-    let meant = |text: Option<String>| text.filter(legal).map_or_else(|| written.code(), |text| code(&text));
+    // Nobody means the zone that is there without one.
+    let example = || if role == Role::Zone { code(ZONE) } else { written.code() };
+    let meant = |text: Option<String>| text.filter(legal).map_or_else(&example, |text| code(&text));
     let found = |what: &str| {
         let shown = quote_code(&argument.trees);
         Message::new(format!("the {called} of `cron!` is a string literal, found {what} `{shown}`"))
@@ -319,14 +322,17 @@ fn not_a_literal(written: &Written, role: Role, argument: &Argument, faults: &mu
         Shape::Literal { called: what, inside } => found(&format!("the {what}"))
             .help(format!("write the {called} itself: {}", meant(Some(inside.clone())))),
         Shape::Path { constant } => found(if *constant { "the constant" } else { "the path" })
-            .help(format!("write the {called} itself in its place: {}", written.code())),
+            .help(format!("write the {called} itself in its place: {}", example())),
         Shape::Words | Shape::Text(_) | Shape::Comma | Shape::Applied { .. } | Shape::Expression => {
             // Written without quotes, it has perhaps been spaced by the compiler: `@ daily`.
             let bare = whole_code(&argument.trees);
             let bare =
                 [bare.replace("@ ", "@"), bare.replace("/ ", "/").replace(" /", "/")].into_iter().find(legal);
             match bare {
-                Some(bare) => found("it without quotes,").help(format!("put it in quotes: {}", code(&bare))),
+                Some(bare) => Message::new(format!(
+                    "the {called} of `cron!` is a string literal, found `{bare}` without quotes"
+                ))
+                .help(format!("put it in quotes: {}", code(&bare))),
                 None => found("the expression")
                     .help(format!("write the {called} itself: {}", meant(only_string(&argument.trees)))),
             }

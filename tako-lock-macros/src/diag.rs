@@ -66,7 +66,7 @@ impl Message {
         let lead = "\n  = note: ";
         let indent = " ".repeat(lead.len() - 1 + text[..part.start].chars().count());
         let carets = "^".repeat(text[part].chars().count().max(1));
-        self.text.push_str(&format!("{lead}{text}\n{indent}{carets} {mark}"));
+        self.text.extend([lead, text, "\n", &indent, &carets, " ", mark]);
         self
     }
 

@@ -19,6 +19,8 @@ mod options;
 mod parameter;
 mod placement;
 #[cfg(feature = "cron")]
+mod schedule_item;
+#[cfg(feature = "cron")]
 mod schedule_rules;
 #[cfg(feature = "cron")]
 mod scheduling;

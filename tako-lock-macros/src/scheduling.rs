@@ -1,17 +1,16 @@
 //! What is wrong with a schedule, in words, and the schedule that was meant.
 
-use std::ops::Range;
-
 use crate::advice::nearest;
 use crate::cron::Written;
 use crate::diag::Message;
 use crate::look_alike;
-use crate::schedule_rules::{self, FIELDS, Fault, Field, ItemFault, NICKNAMES};
+use crate::schedule_item::Item;
+use crate::schedule_rules::{self, FIELDS, Fault, NICKNAMES};
 
-pub(crate) const RULE: &str = "a schedule is `minute hour day-of-month month weekday`, with a second before them if wanted; \
+pub(crate) const RULE: &str = "a schedule is `minute hour day month weekday`, with a second before them if wanted; \
      or one of `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`";
-/// Three quarters of the week's confusion comes from here.
-const QUARTZ: &str =
+/// What a question mark tells of where a schedule comes from.
+pub(crate) const QUARTZ: &str =
     "this is no schedule of Quartz or Spring: weekdays count from `0`, `SUN`, to `6`, `SAT`, and not from 1";
 
 /// What to say of one fault of `schedule`.
@@ -22,6 +21,7 @@ pub(crate) fn message(written: &Written, schedule: &str, fault: &Fault) -> Messa
             .note(RULE),
         Fault::Character { offset } => character(written, schedule, *offset),
         Fault::Nickname => nickname(written, schedule),
+        Fault::Setting => setting(written, schedule),
         Fault::Count { fields } => count(written, schedule, *fields),
         Fault::Item { field, place, kind } => Item { written, schedule, field, place }.message(*kind),
         Fault::Parser(words) => {
@@ -82,7 +82,7 @@ fn nickname(written: &Written, schedule: &str) -> Message {
             .or_else(|| nearest(&word, NICKNAMES.into_iter()))
         {
             Some(known) if known == word => ("such a form stands alone", known),
-            Some(known) => ("did you mean this one", known),
+            Some(known) => ("did you mean", known),
             None => return message.note(RULE),
         },
     };
@@ -93,8 +93,9 @@ fn nickname(written: &Written, schedule: &str) -> Message {
 fn period(text: &str) -> Option<String> {
     let unit = text.chars().last()?;
     let number: u16 = text[..text.len() - unit.len_utf8()].parse().ok()?;
-    let steps =
-        |whole: u16| (number > 0 && number < whole && whole % number == 0).then(|| format!("*/{number}"));
+    let steps = |whole: u16| {
+        (number > 0 && number < whole && whole.is_multiple_of(number)).then(|| format!("*/{number}"))
+    };
     match (unit, number) {
         ('m', 60) | ('h', 1) => Some("@hourly".to_owned()),
         ('h', 24) | ('d', 1) => Some("@daily".to_owned()),
@@ -105,50 +106,76 @@ fn period(text: &str) -> Option<String> {
     }
 }
 
+fn setting(written: &Written, schedule: &str) -> Message {
+    let (first, rest) = schedule.trim().split_once(' ').unwrap_or((schedule, ""));
+    let (name, value) = first.split_once('=').unwrap_or_default();
+    let message = Message::new(format!("the schedule begins with a setting, `{name}`"));
+    if schedule_rules::zone(value).is_some() && schedule_rules::check(rest).is_ok() {
+        let meant = Written { zone: Some(value.to_owned()), ..written.clone() };
+        message.help(format!("the time zone is an argument of its own: {}", meant.with_schedule(rest.trim())))
+    } else {
+        message.help("the time zone is an argument of its own, behind the schedule").note(RULE)
+    }
+}
+
 fn count(written: &Written, schedule: &str, fields: usize) -> Message {
-    let words: Vec<&str> = schedule.split_ascii_whitespace().collect();
-    let offer = |message: Message, lead: &str, meant: &str| {
-        if schedule_rules::check(meant).is_ok() {
-            message.help(format!("{lead}: {}", written.with_schedule(meant)))
-        } else {
-            message
-        }
-    };
-    if let Some(zone) = words[0].strip_prefix("TZ=").or_else(|| words[0].strip_prefix("CRON_TZ=")) {
-        let meant = Written { zone: Some(zone.to_owned()), ..written.clone() };
-        return Message::new("the schedule has a time zone in it")
-            .help(format!("make it an argument of its own: {}", meant.with_schedule(&words[1..].join(" "))))
+    if !schedule.contains(|c: char| c == '*' || c.is_ascii_digit()) {
+        return Message::new(format!("the schedule `{}` is not made of fields", schedule.trim()))
+            .help(format!("each night at three: {}", written.with_schedule("0 3 * * *")))
             .note(RULE);
     }
-    if fields > 6 {
-        let message = Message::new(format!("the schedule has {fields} fields, and 6 is the most"));
-        let message = if fields == 7 {
-            let message = offer(message, "a year cannot be given", &words[..6].join(" "));
-            if schedule.contains('?') { message.note(QUARTZ) } else { message }
-        } else {
-            message.help("only the time belongs here, and no user or command as in a crontab")
-        };
-        return message.note(RULE);
-    }
-    let missing = 5 - fields;
-    let stars = vec!["*"; missing].join(" ");
-    let read: Vec<String> =
-        FIELDS[1..].iter().zip(&words).map(|(field, word)| format!("{} `{word}`", field.called)).collect();
-    let lacking: Vec<&str> = FIELDS[1 + fields..].iter().map(|field| field.called).collect();
-    let lacking = match &lacking[..] {
-        [before @ .., last] if !before.is_empty() => format!("{} and the {last}", before.join(", the ")),
-        _ => lacking.concat(),
-    };
-    let behind = format!("{} {stars}", words.join(" "));
-    let before = format!("0 {} {}", words.join(" "), vec!["*"; missing - 1].join(" "));
-    let message = Message::new(format!(
-        "the schedule has {fields} of 5 fields: read from the left, the {lacking} is missing"
-    ))
-    .note(format!("it reads as {}", read.join(", ")));
-    let message = offer(message, &format!("if it is the {lacking}"), behind.trim());
-    // A single star would give every minute, which nobody leaves out.
-    let message = offer(message, "if it is the minute", before.trim());
+    let words: Vec<&str> = schedule.split_ascii_whitespace().collect();
+    let message = if fields > 6 { too_many(written, &words) } else { too_few(written, &words) };
     message.note(RULE)
+}
+
+fn too_many(written: &Written, words: &[&str]) -> Message {
+    let message = Message::new(format!("the schedule has {} fields, and 6 is the most", words.len()));
+    let without_year = words[..6].join(" ").replace('?', "*");
+    let message = if words.len() == 7 && schedule_rules::check(&without_year).is_ok() {
+        message.help(format!("a year cannot be given: {}", written.with_schedule(&without_year)))
+    } else {
+        without_command(written, message, words)
+    };
+    if words.contains(&"?") { message.note(QUARTZ) } else { message }
+}
+
+/// What stands behind five legal fields does not belong there.
+pub(crate) fn without_command(written: &Written, message: Message, words: &[&str]) -> Message {
+    let time = words[..5].join(" ");
+    if schedule_rules::check(&time).is_ok() {
+        let time = written.with_schedule(&time);
+        message.help(format!("only the time belongs here, and no year, user or command: {time}"))
+    } else {
+        message
+    }
+}
+
+fn too_few(written: &Written, words: &[&str]) -> Message {
+    let missing = 5 - words.len();
+    // The missing ones are neighbours, rather at the end; as stars they fit there.
+    let mut filled = (0..=words.len())
+        .rev()
+        .map(|at| (at, [&words[..at], &vec!["*"; missing], &words[at..]].concat().join(" ")));
+    let legal = filled.find(|(_, all)| schedule_rules::check(all).is_ok());
+    let at = legal.as_ref().map_or(words.len(), |(at, _)| *at);
+    let lacking: Vec<&str> = FIELDS[1 + at..][..missing].iter().map(|field| field.called).collect();
+    let lacking = match &lacking[..] {
+        [before @ .., last] if !before.is_empty() => format!("{} and the {last} are", before.join(", the ")),
+        _ => format!("{} is", lacking.concat()),
+    };
+    let mut message =
+        Message::new(format!("the schedule has {} of 5 fields: the {lacking} missing", words.len()));
+    if let Some((_, all)) = legal {
+        message = message.help(format!("if it may be any: {}", written.with_schedule(&all)));
+    }
+    // `3 * * *` is every hour, or was to be every day.
+    let daily = [&["0"], words, &vec!["*"; missing - 1]].concat().join(" ");
+    if words.get(1).is_none_or(|second| *second == "*") && schedule_rules::check(&daily).is_ok() {
+        message =
+            message.help(format!("if it is the minute that is missing: {}", written.with_schedule(&daily)));
+    }
+    message
 }
 
 fn never(written: &Written, schedule: &str) -> Message {
@@ -165,184 +192,8 @@ fn never(written: &Written, schedule: &str) -> Message {
     } else {
         message
     };
-    let reading = format!("day of the month `{day}`, month `{month}`");
+    let reading = format!("day `{day}`, month `{month}`");
     message.note(format!(
         "it reads as {reading}; February has 28 or 29 days, April, June, September and November have 30"
     ))
-}
-
-/// A fault of one item, with all that is needed to speak of it.
-struct Item<'a> {
-    written: &'a Written,
-    schedule: &'a str,
-    field: &'static Field,
-    place: &'a Range<usize>,
-}
-
-impl Item<'_> {
-    fn message(&self, kind: ItemFault) -> Message {
-        let (called, text) = (self.field.called, self.text());
-        let has = |what: &str| self.begun(format!("the {called} of the schedule has {what}, `{text}`"));
-        match kind {
-            ItemFault::Unknown if self.step() => {
-                self.begun(format!("the {called} of the schedule has a step that is no number, `{text}`"))
-            }
-            ItemFault::Unknown | ItemFault::OutOfRange => self.not_a_value(),
-            ItemFault::Nothing => {
-                let meant: Vec<&str> = text.split(',').filter(|item| !item.is_empty()).collect();
-                let message = has("an empty place in its list");
-                self.offer(message, "remove the comma", &meant.join(","))
-            }
-            ItemFault::Question => {
-                let message = has("a question mark");
-                self.offer(message, "every value is `*`", &text.replace('?', "*")).note(QUARTZ)
-            }
-            ItemFault::StarInList => has("a star in a list")
-                .help(format!("`*` is every {called} already: leave out one or the other")),
-            ItemFault::Reversed => {
-                let message = has("a range that ends before it begins");
-                match self.both_sides() {
-                    Some(both) => self.offer(message, &format!("across the end, it is two: `{both}`"), &both),
-                    None => message,
-                }
-            }
-            ItemFault::OpenRange => {
-                let Field { first, last, .. } = self.field;
-                let meant = match text.strip_suffix('-') {
-                    Some(from) => format!("{from}-{last}"),
-                    None => format!("{first}{text}"),
-                };
-                self.offer(has("a range with one end"), &format!("write both: `{meant}`"), &meant)
-            }
-            ItemFault::StepOfOne => {
-                let (from, step) = text.split_once('/').unwrap_or_default();
-                let meant = match from {
-                    "" => format!("*/{step}"),
-                    from => format!("{from}-{}/{step}", self.field.last),
-                };
-                let message = has("a step from a single value");
-                let message = self.offer(message, &format!("a step goes through a range: `{meant}`"), &meant);
-                if from.is_empty() {
-                    message
-                } else {
-                    self.offer(message, "or through all", &format!("*/{step}"))
-                }
-            }
-            ItemFault::StepZero => {
-                let whole = text.split('/').next().unwrap_or_default();
-                self.offer(has("a step of zero"), &format!("for every {called}, write `{whole}`"), whole)
-            }
-            ItemFault::StepTooBig => {
-                let Field { first, last, .. } = self.field;
-                let message = has(&format!("a step that is longer than {first}–{last}"));
-                let message = self.offer(message, &format!("once is `{first}`"), &first.to_string());
-                message.note("a step starts anew in each round of its field, so it is no period across them")
-            }
-            ItemFault::LastAlone => {
-                let message = has("an `L` without a day");
-                self.offer(message, "the last Friday of the month is `FRI#L`", "FRI#L")
-                    .help("the last day of the month stands in the field of the day: `L * *`")
-            }
-            ItemFault::Nth => has("something else than 1 to 5 or `L` behind its `#`")
-                .help("the second Friday of the month is `FRI#2`, the last is `FRI#L`"),
-        }
-    }
-
-    fn text(&self) -> &str {
-        &self.schedule[self.place.clone()]
-    }
-
-    /// Whether the place is that of a step.
-    fn step(&self) -> bool {
-        self.schedule[..self.place.start].ends_with('/')
-    }
-
-    fn begun(&self, found: String) -> Message {
-        Message::new(found).shown(self.schedule, self.place.clone(), self.field.called)
-    }
-
-    /// `lead`, with the schedule ready to paste when `meant` is all that it takes.
-    fn offer(&self, message: Message, lead: &str, meant: &str) -> Message {
-        let Range { start, end } = *self.place;
-        let replaced = format!("{}{meant}{}", &self.schedule[..start], &self.schedule[end..]);
-        if schedule_rules::check(&replaced).is_ok() {
-            message.help(format!("{lead}: {}", self.written.with_schedule(&replaced)))
-        } else {
-            message.help(lead)
-        }
-    }
-
-    fn not_a_value(&self) -> Message {
-        let (field, text) = (self.field, self.text());
-        let Field { called, first, last, names } = field;
-        let range = match names {
-            [] => format!("{first} to {last}"),
-            [from, .., to] => format!("{first} to {last}, or {from} to {to}"),
-            [_] => String::new(),
-        };
-        let message = self.begun(format!("the {called} of the schedule is {range}, found `{text}`"));
-        let capitals = text.to_ascii_uppercase();
-        if let Some(meant) = self.name(&capitals) {
-            return self.offer(message, &format!("did you mean `{meant}`"), meant);
-        }
-        if let Some(other) = FIELDS.iter().find(|other| other.names.contains(&&*capitals)) {
-            return message
-                .help(format!("`{text}` is a {}; the fields stand in their order", other.called))
-                .note(RULE);
-        }
-        match (*called, text) {
-            ("second" | "minute", "60") => {
-                let unit = if *called == "second" { "minute" } else { "hour" };
-                self.offer(message, &format!("the full {unit} is `0`"), "0")
-            }
-            ("hour", "24") => self.offer(message, "midnight is `0`", "0"),
-            ("month", "0") => self.offer(message, "January is `1`", "1"),
-            ("day of the month", "0") => self.offer(message, "the first day is `1`", "1"),
-            ("day of the month", "32") => self.offer(message, "the last day is `L`", "L"),
-            ("weekday", year) if year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit()) => {
-                message.help("a year cannot be given; six fields begin with a second").note(RULE)
-            }
-            ("weekday", _) => message.note("0 and 7 are Sunday"),
-            _ if capitals.contains(['L', 'W', '#']) => message.note(
-                "`L` and `15W` are days of the month, `FRI#2` and `FRI#L` are weekdays; no other field has such",
-            ),
-            _ => message.note(RULE),
-        }
-    }
-
-    /// The field's own name that this is a longer or a wrong form of.
-    fn name(&self, capitals: &str) -> Option<&'static str> {
-        let names = self.field.names;
-        let longer = names.iter().find(|name| capitals.is_ascii() && capitals.starts_with(**name));
-        // Only letters are a slip of the pen: `13` is no `3`.
-        let letters = !capitals.is_empty() && capitals.bytes().all(|byte| byte.is_ascii_uppercase());
-        longer
-            .copied()
-            .filter(|_| letters)
-            .or_else(|| nearest(capitals, names.iter().copied()).filter(|_| letters))
-    }
-
-    /// `22-4` as `22-23,0-4`.
-    fn both_sides(&self) -> Option<String> {
-        let (from, to) = self.text().split_once('-')?;
-        let weekday = self.field.called == "weekday";
-        let (first, last) = match self.field.names {
-            [first, .., last] if from.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
-                if weekday {
-                    ("MON".to_owned(), "SUN".to_owned())
-                } else {
-                    ((*first).to_owned(), (*last).to_owned())
-                }
-            }
-            _ => ((self.field.first + u16::from(weekday)).to_string(), self.field.last.to_string()),
-        };
-        let range = |from: &str, to: &str| {
-            if from.eq_ignore_ascii_case(to) { from.to_owned() } else { format!("{from}-{to}") }
-        };
-        Some(if to == "0" && weekday {
-            range(from, "7")
-        } else {
-            format!("{},{}", range(from, &last), range(&first, to))
-        })
-    }
 }

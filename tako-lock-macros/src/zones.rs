@@ -80,23 +80,20 @@ pub(crate) fn message(written: &Written, zone: &str) -> Message {
     }
     if let Some((_, such)) = ABBREVIATIONS.iter().find(|(abbreviation, _)| *abbreviation == capitals) {
         return Message::new(format!("the time zone `{zone}` is an abbreviation, not a place"))
-            .help(format!("name a place that keeps this time, such as {}", place(such)))
+            .help(format!("name a place that keeps this time, such as `{such}`: {}", place(such)))
             .note("an abbreviation is one half of a year only, or the time of several countries")
             .note(RULE);
     }
-    if let Some(hours) = offset(&capitals) {
+    if let Some(fixed) = offset(&capitals) {
         let message = Message::new(format!("the time zone `{zone}` is an offset, not a place"))
             .help(format!("name the place whose clock is meant: {}", place("Europe/Berlin")))
             .note("an offset does not know when the clocks are changed");
-        let fixed = hours
-            .map(|hours| format!("Etc/GMT{:+}", -hours))
-            .filter(|fixed| schedule_rules::zone(fixed).is_some());
-        return match fixed {
-            Some(fixed) => message.note(format!(
-                "if it never changes, it is `{fixed}`: these count from there to Greenwich, so the sign is the other one"
-            )),
-            None => message,
-        };
+        if schedule_rules::zone(&fixed).is_none() {
+            return message;
+        }
+        return message.note(format!(
+            "if it never changes, it is `{fixed}`: these count from there to Greenwich, so the sign is the other one"
+        ));
     }
     let message = Message::new(format!("the time zone `{zone}` is not in the IANA database"));
     match meant(zone) {
@@ -111,17 +108,15 @@ pub(crate) fn message(written: &Written, zone: &str) -> Message {
     .note(RULE)
 }
 
-/// The whole hours of `UTC+2`, `GMT-03`, `+02:00`; none inside where there are minutes, or more hours than there are.
-fn offset(capitals: &str) -> Option<Option<i8>> {
+/// For `UTC+2`, `GMT-03`, `+02:00`: the name that a fixed offset has in the database, if it is there.
+fn offset(capitals: &str) -> Option<String> {
     let number = capitals.strip_prefix("UTC").or_else(|| capitals.strip_prefix("GMT")).unwrap_or(capitals);
-    let sign = if number.starts_with('-') { -1 } else { 1 };
-    let digits: String = number.strip_prefix(['+', '-'])?.chars().filter(|c| *c != ':').collect();
-    if digits.is_empty() || digits.len() > 4 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let (hours, minutes) = digits.split_at(if digits.len() > 2 { digits.len() - 2 } else { digits.len() });
-    let whole = minutes.is_empty() || minutes == "00";
-    Some(hours.parse::<i8>().ok().filter(|_| whole).map(|hours| sign * hours))
+    let opposite = if number.starts_with('-') { '+' } else { '-' };
+    let digits = number.strip_prefix(['+', '-'])?;
+    let digits = digits.strip_suffix("00").filter(|hours| hours.len() > 1).unwrap_or(digits).replace(':', "");
+    let is_number =
+        !digits.is_empty() && digits.len() < 5 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| format!("Etc/GMT{opposite}{}", digits.trim_start_matches('0')))
 }
 
 /// The nearest place, and whether it is by its letters; otherwise it is by the same rules.
@@ -148,4 +143,58 @@ fn meant(zone: &str) -> Option<(&'static str, bool)> {
         places().find(|place| city(place) == found)
     };
     by_city.or_else(near).or_else(near_city).map(|place| (place, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ABBREVIATIONS, meant, offset};
+    use crate::schedule_rules::zone;
+
+    #[test]
+    fn every_place_that_is_proposed_is_one() {
+        for (abbreviation, place) in ABBREVIATIONS {
+            assert!(zone(place).is_some(), "{abbreviation}: {place}");
+            assert!(zone(abbreviation).is_none(), "{abbreviation}");
+        }
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_finds_its_place() {
+        let table = [
+            ("Europe/Berlim", Some(("Europe/Berlin", true))),
+            ("europe/berlin", Some(("Europe/Berlin", true))),
+            ("Europe\\Berlin", Some(("Europe/Berlin", true))),
+            ("Berlin", Some(("Europe/Berlin", true))),
+            ("New York", Some(("America/New_York", true))),
+            ("America/NewYork", Some(("America/New_York", true))),
+            ("Sao Paulo", Some(("America/Sao_Paulo", true))),
+            ("Tokio", Some(("Asia/Tokyo", true))),
+            ("Japan", Some(("Asia/Tokyo", false))),
+            ("Singapore", Some(("Asia/Singapore", false))),
+            ("Atlantis", None),
+        ];
+        for (written, expected) in table {
+            assert_eq!(meant(written), expected, "{written:?}");
+        }
+    }
+
+    #[test]
+    fn a_fixed_offset_has_the_other_sign() {
+        let table = [
+            ("UTC+2", Some("Etc/GMT-2")),
+            ("GMT-03", Some("Etc/GMT+3")),
+            ("+02:00", Some("Etc/GMT-2")),
+            ("+0200", Some("Etc/GMT-2")),
+            ("UTC+10", Some("Etc/GMT-10")),
+            ("UTC-10:00", Some("Etc/GMT+10")),
+        ];
+        for (written, fixed) in table {
+            assert_eq!(offset(written).as_deref(), fixed, "{written}");
+            assert!(fixed.is_none_or(|fixed| zone(fixed).is_some()), "{written}");
+        }
+        assert!(offset("+05:30").is_some_and(|fixed| zone(&fixed).is_none()));
+        for other in ["UTC", "EUROPE/BERLIN", "2", "UTC+", "UTC+ABC"] {
+            assert_eq!(offset(other), None, "{other}");
+        }
+    }
 }

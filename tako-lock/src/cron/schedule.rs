@@ -146,6 +146,7 @@ impl fmt::Display for ScheduleFault {
                         Fault::Empty => f.write_str("it is empty")?,
                         Fault::Character { .. } => f.write_str("it has letters that are not ASCII")?,
                         Fault::Nickname => f.write_str("there is no such `@` form")?,
+                        Fault::Setting => f.write_str("it begins with a setting")?,
                         Fault::Count { fields } => write!(f, "it has {fields} fields, not 5 or 6")?,
                         Fault::Never => f.write_str("it never runs")?,
                     }
@@ -157,3 +158,11 @@ impl fmt::Display for ScheduleFault {
 }
 
 impl std::error::Error for ScheduleFault {}
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "schedule_rules_tests.rs"]
+mod rules_tests;

@@ -24,7 +24,7 @@ pub(crate) const FIELDS: [Field; 6] = [
     Field { called: "second", first: 0, last: 59, names: &[] },
     Field { called: "minute", first: 0, last: 59, names: &[] },
     Field { called: "hour", first: 0, last: 23, names: &[] },
-    Field { called: "day of the month", first: 1, last: 31, names: &[] },
+    Field { called: "day", first: 1, last: 31, names: &[] },
     Field {
         called: "month",
         first: 1,
@@ -48,6 +48,8 @@ pub(crate) enum Fault {
     Character { offset: usize },
     /// It begins with `@`, and is none of [`NICKNAMES`].
     Nickname,
+    /// It begins with a setting, such as `CRON_TZ=`.
+    Setting,
     /// It has this number of fields, and should have 5 or 6.
     Count { fields: usize },
     /// Something in one field.
@@ -102,6 +104,7 @@ pub(crate) fn check(expression: &str) -> Result<Cron, Vec<Fault>> {
                 NICKNAMES.iter().any(|known| known.eq_ignore_ascii_case(&expression[nickname.clone()]));
             if known && rest.is_empty() { Vec::new() } else { vec![Fault::Nickname] }
         }
+        [setting, ..] if expression[setting.clone()].contains('=') => vec![Fault::Setting],
         [_, _, _, _, _] => faults_of(expression, &FIELDS[1..], &fields),
         [_, _, _, _, _, _] => faults_of(expression, &FIELDS, &fields),
         _ => vec![Fault::Count { fields: fields.len() }],
@@ -169,7 +172,11 @@ impl Item<'_> {
         let Some(slash) = text.find('/') else { return self.unstepped(place) };
         let base = place.start..place.start + slash;
         if &self.expression[base.clone()] != "*" {
+            if base.is_empty() {
+                return Err((place, ItemFault::StepOfOne));
+            }
             if !self.expression[base.clone()].contains('-') {
+                self.value(base)?;
                 return Err((place, ItemFault::StepOfOne));
             }
             self.range(base)?;
