@@ -142,7 +142,7 @@ impl Item<'_> {
                 without_command(self.written, message, &words).note("six fields begin with a second")
             }
             ("weekday", _) if number(text) => message.note("0 and 7 are Sunday"),
-            _ if capitals.contains(['L', 'W', '#']) => message.note(
+            _ if capitals.chars().all(|c| "LW#".contains(c) || c.is_ascii_digit()) && !number(text) => message.note(
                 "`L` and `15W` are days of the month, `FRI#2` and `FRI#L` are weekdays; no other field has such",
             ),
             ("weekday", _) => {

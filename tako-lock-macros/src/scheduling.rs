@@ -56,7 +56,7 @@ fn nickname(written: &Written, schedule: &str) -> Message {
     let word = schedule.split_ascii_whitespace().next().unwrap_or_default().to_lowercase();
     let message = Message::new(format!("the schedule `{}` is none that is known", schedule.trim()));
     let (lead, meant) = match &word[..] {
-        "@midnight" => ("that is `@daily`", "@daily"),
+        "@midnight" => ("that is", "@daily"),
         "@every" => {
             let period = schedule.split_ascii_whitespace().nth(1).and_then(period);
             return match period {
@@ -81,12 +81,12 @@ fn nickname(written: &Written, schedule: &str) -> Message {
             .copied()
             .or_else(|| nearest(&word, NICKNAMES.into_iter()))
         {
-            Some(known) if known == word => ("such a form stands alone", known),
+            Some(known) if known == word => ("it stands alone:", known),
             Some(known) => ("did you mean", known),
             None => return message.note(RULE),
         },
     };
-    message.help(format!("{lead}: {}", written.with_schedule(meant))).note(RULE)
+    message.help(format!("{lead} `{meant}`: {}", written.with_schedule(meant))).note(RULE)
 }
 
 /// `5m` as steps, where they divide what they are steps of.

@@ -171,7 +171,7 @@ mod tests {
             ("Tokio", Some(("Asia/Tokyo", true))),
             ("Japan", Some(("Asia/Tokyo", false))),
             ("Singapore", Some(("Asia/Singapore", false))),
-            ("Atlantis", None),
+            ("Mordor", None),
         ];
         for (written, expected) in table {
             assert_eq!(meant(written), expected, "{written:?}");

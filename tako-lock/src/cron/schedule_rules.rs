@@ -173,7 +173,8 @@ impl Item<'_> {
         let base = place.start..place.start + slash;
         if &self.expression[base.clone()] != "*" {
             if base.is_empty() {
-                return Err((place, ItemFault::StepOfOne));
+                let step = number(&text[slash + 1..]);
+                return Err((place, if step.is_some() { ItemFault::StepOfOne } else { ItemFault::Unknown }));
             }
             if !self.expression[base.clone()].contains('-') {
                 self.value(base)?;

@@ -53,6 +53,7 @@ fn every_rule_has_a_row() {
         ("0 3 * * FRI-MON", "weekday", "FRI-MON", Reversed),
         ("5/15 * * * *", "minute", "5/15", StepOfOne),
         ("/15 * * * *", "minute", "/15", StepOfOne),
+        ("0 3 * * * /usr/bin/x", "weekday", "/usr/bin/x", Unknown),
         ("*/0 * * * *", "minute", "*/0", StepZero),
         ("*/60 * * * *", "minute", "*/60", StepTooBig),
         ("0 3 * */65535 *", "month", "*/65535", StepTooBig),
