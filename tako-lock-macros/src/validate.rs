@@ -52,11 +52,12 @@ pub(crate) fn name(call: &Call, arguments: &[Argument], faults: &mut Faults) -> 
 fn needs_a_name(call: &Call, message: Message) -> Message {
     let message =
         message.help(format!("name the work it {}: {}", call.words().does, call.with(&call.example)));
-    let message = match call.caller {
-        Caller::Attribute => message.note(
+    let message = if call.caller == Caller::Attribute {
+        message.note(
             "the name is not taken from the item: renaming the item would silently make it another lock",
-        ),
-        _ => message,
+        )
+    } else {
+        message
     };
     message.note(call.words().rule)
 }

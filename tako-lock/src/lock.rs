@@ -229,7 +229,7 @@ impl Declaration {
     ///
     /// let rollup = tako::declared().into_iter().find(|declaration| declaration.name == ROLLUP.name());
     /// let next = rollup.and_then(|rollup| rollup.next_run(SystemTime::UNIX_EPOCH));
-    /// assert_eq!(next, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 60 * 60)));
+    /// assert_eq!(next, Some(SystemTime::UNIX_EPOCH + Duration::from_hours(3)));
     /// ```
     pub fn next_run(&self, instant: std::time::SystemTime) -> Option<std::time::SystemTime> {
         let Kind::Cron { schedule, zone } = self.kind else { return None };

@@ -47,11 +47,11 @@ fn crons_are_listed_with_their_next_run() {
     assert_eq!(rollup[1].kind, Kind::Cron { schedule: "0 3 * * *", zone: "UTC" });
     assert!(rollup[1].file.ends_with("pass/crons.rs"), "{rollup:?}");
     assert_eq!(rollup[1].line + 6, rollup[0].line, "{rollup:?}");
-    let noon = SystemTime::UNIX_EPOCH + Duration::from_secs(12 * 3600);
+    let noon = SystemTime::UNIX_EPOCH + Duration::from_hours(12);
     assert_eq!(rollup[0].next_run(noon), None, "a lock is never due");
-    assert_eq!(rollup[1].next_run(noon), Some(noon + Duration::from_secs(15 * 3600)));
+    assert_eq!(rollup[1].next_run(noon), Some(noon + Duration::from_hours(15)));
     // The first of January 1970 was a Thursday; half past seven in Berlin was half past six.
-    assert_eq!(named("report")[0].next_run(noon), Some(noon + Duration::from_secs(18 * 3600 + 1800)));
+    assert_eq!(named("report")[0].next_run(noon), Some(noon + Duration::from_mins(18 * 60 + 30)));
 }
 
 /// What the macro takes, the library takes.

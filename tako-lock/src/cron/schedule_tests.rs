@@ -191,7 +191,7 @@ fn every_minute_around_every_change() -> Result<(), Box<dyn Error>> {
 #[test]
 fn the_end_of_time_is_no_panic() -> Result<(), Box<dyn Error>> {
     let schedule = Schedule::parse("0 3 * * *", "Europe/Berlin")?;
-    let year = Duration::from_secs(365 * 24 * 60 * 60);
+    let year = Duration::from_hours(365 * 24);
     assert!(schedule.next_after(SystemTime::UNIX_EPOCH - 100 * year).is_some());
     for years in [2900, 3100, 7000, 9000, 100_000] {
         let _ = schedule.next_after(SystemTime::UNIX_EPOCH + years * year);
