@@ -1,5 +1,9 @@
 //! Options that other libraries have, and what to do here instead.
 
+use crate::call::Caller;
+#[cfg(feature = "cron")]
+use crate::cron_advice;
+
 /// What a family of options is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
@@ -11,6 +15,8 @@ pub(crate) enum Topic {
     Holder,
     Sharing,
     Crate,
+    #[cfg(feature = "cron")]
+    Cron(cron_advice::Topic),
 }
 
 /// The words of each topic, in lower case and without `_`.
@@ -151,21 +157,34 @@ const WORDS: &[(Topic, &[&str])] = &[
     ),
 ];
 
-/// The topic of an option's word; a slip of one letter is forgiven, in long words two.
-pub(crate) fn topic(word: &str) -> Option<Topic> {
+/// The topic of an option's word; a slip of the pen is forgiven.
+pub(crate) fn topic(caller: &Caller, word: &str) -> Option<Topic> {
     let word: String = word.to_lowercase().chars().filter(|c| *c != '_').collect();
+    match caller {
+        Caller::Bang | Caller::Attribute => among(WORDS, &word),
+        #[cfg(feature = "cron")]
+        Caller::Cron { .. } => among(cron_advice::WORDS, &word),
+    }
+}
+
+fn among<T: Copy>(topics: &[(T, &[&'static str])], word: &str) -> Option<T> {
+    let known = nearest(word, topics.iter().flat_map(|(_, words)| words.iter().copied()))?;
+    topics.iter().find(|(_, words)| words.contains(&known)).map(|(topic, _)| *topic)
+}
+
+/// The first of the nearest of `known`; a slip of one letter is forgiven, in long words two.
+pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let forgiven = match word.chars().count() {
         0..=2 => 0,
         3..=5 => 1,
         _ => 2,
     };
-    let known = WORDS.iter().flat_map(|(topic, words)| words.iter().map(move |known| (*topic, *known)));
     known
-        .filter(|(_, known)| known.len().abs_diff(word.len()) <= forgiven)
-        .map(|(topic, known)| (distance(&word, known), topic))
+        .filter(|known| known.len().abs_diff(word.len()) <= forgiven)
+        .map(|known| (distance(word, known), known))
         .filter(|(distance, _)| *distance <= forgiven)
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, topic)| topic)
+        .map(|(_, known)| known)
 }
 
 impl Topic {
@@ -202,6 +221,8 @@ impl Topic {
                 "a lock has one holder at a time, and its holder cannot take it again: pass the `ctx` that your code \
                  was given on to what it calls"
             }
+            #[cfg(feature = "cron")]
+            Topic::Cron(topic) => topic.advice(),
         }
     }
 }
@@ -229,6 +250,7 @@ fn distance(left: &str, right: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{Topic, WORDS, topic};
+    use crate::call::Caller;
 
     #[test]
     fn a_slip_of_the_pen_finds_its_topic() {
@@ -251,7 +273,7 @@ mod tests {
             ("", None),
         ];
         for (word, expected) in table {
-            assert_eq!(topic(word), expected, "{word:?}");
+            assert_eq!(topic(&Caller::Bang, word), expected, "{word:?}");
         }
     }
 
@@ -259,7 +281,7 @@ mod tests {
     fn each_word_belongs_to_its_own_topic_alone() {
         for (expected, words) in WORDS {
             for word in *words {
-                assert_eq!(topic(word), Some(*expected), "{word}");
+                assert_eq!(topic(&Caller::Bang, word), Some(*expected), "{word}");
             }
         }
     }

@@ -13,6 +13,15 @@ pub(crate) const POLICY: &str = "in v0 the framework owns the lease policy: a 30
      your code runs, and a jittered poll about every 2 s while waiting";
 pub(crate) const WHY: &str = "the name is read while compiling: lock names are the identity, and every lock of a \
      program can be listed before it runs";
+#[cfg(feature = "cron")]
+pub(crate) const CRON_RULE: &str = "the name becomes part of a storage path (`leases/run-<app>-<env>-cron.<name>`): 1 to \
+     64 of `a-z`, `0-9`, `-`; a letter first; no `-` last or doubled";
+#[cfg(feature = "cron")]
+pub(crate) const CRON_POLICY: &str = "in v0 a declaration says what runs and when, and nothing else: how instances share \
+     the work is chosen at `run`, and the framework owns the lease policy";
+#[cfg(feature = "cron")]
+pub(crate) const CRON_WHY: &str = "all of it is read while compiling: a schedule that cannot run does not compile, and \
+     every cron of a program can be listed with its next run";
 
 /// The heading of the page that a message points to.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +31,10 @@ pub(crate) enum Heading {
     Options,
     Placement,
     Signature,
+    #[cfg(feature = "cron")]
+    Schedule,
+    #[cfg(feature = "cron")]
+    TimeZone,
 }
 
 /// The text of one fault.
@@ -44,6 +57,17 @@ impl Message {
     /// The rule, or the reason.
     pub(crate) fn note(self, line: impl AsRef<str>) -> Message {
         self.line("note", line.as_ref())
+    }
+
+    /// The user's text on a line of its own, a part of it marked from below: the compiler can show the place of a whole
+    /// literal only.
+    #[cfg(feature = "cron")]
+    pub(crate) fn shown(mut self, text: &str, part: std::ops::Range<usize>, mark: &str) -> Message {
+        let lead = "\n  = note: ";
+        let indent = " ".repeat(lead.len() - 1 + text[..part.start].chars().count());
+        let carets = "^".repeat(text[part].chars().count().max(1));
+        self.text.extend([lead, text, "\n", &indent, &carets, " ", mark]);
+        self
     }
 
     fn line(mut self, kind: &str, line: &str) -> Message {
@@ -104,6 +128,10 @@ impl Heading {
             Heading::Options => "options",
             Heading::Placement => "placement",
             Heading::Signature => "signature",
+            #[cfg(feature = "cron")]
+            Heading::Schedule => "schedule",
+            #[cfg(feature = "cron")]
+            Heading::TimeZone => "time-zone",
         }
     }
 }

@@ -20,8 +20,24 @@ pub(crate) fn lock(krate: &TokenTree, name: &Literal) -> TokenStream {
     }
 }
 
-/// A refused `lock!`: an expression of any type.
-pub(crate) fn refused_lock(faults: &Faults) -> TokenStream {
+/// The value of a declared cron, as an expression.
+#[cfg(feature = "cron")]
+pub(crate) fn cron(krate: &TokenTree, declared: &crate::cron::Declared) -> TokenStream {
+    let [name, schedule, zone] = declared.literals();
+    quote! {
+        {
+            #krate::__private::inventory::submit! {
+                #krate::__private::cron_declaration(
+                    #name, #schedule, #zone, ::core::file!(), ::core::line!(), ::core::module_path!()
+                )
+            }
+            #krate::__private::cron(#name, #schedule, #zone)
+        }
+    }
+}
+
+/// A refused `lock!` or `cron!`: an expression of any type.
+pub(crate) fn refused_value(faults: &Faults) -> TokenStream {
     match &faults.compile_errors()[..] {
         // Without a block around it, it also stands as an item.
         [alone] => alone.clone(),

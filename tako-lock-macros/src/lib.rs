@@ -4,6 +4,11 @@
 
 mod advice;
 mod args;
+mod call;
+#[cfg(feature = "cron")]
+mod cron;
+#[cfg(feature = "cron")]
+mod cron_advice;
 mod diag;
 mod expand;
 mod item;
@@ -13,16 +18,24 @@ mod naming;
 mod options;
 mod parameter;
 mod placement;
+#[cfg(feature = "cron")]
+mod schedule_item;
+#[cfg(feature = "cron")]
+mod schedule_rules;
+#[cfg(feature = "cron")]
+mod scheduling;
 #[cfg(test)]
 mod soup;
 mod tokens;
 mod validate;
+#[cfg(feature = "cron")]
+mod zones;
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 
+use crate::call::{Call, Caller};
 use crate::diag::Faults;
 use crate::item::Item;
-use crate::validate::{Call, Caller};
 
 /// Declares a lock: `lock!("reindex")`. It is `tako::prelude::lock!` that is meant to be called: that one names its own
 /// crate first, then what the user wrote.
@@ -33,6 +46,15 @@ use crate::validate::{Call, Caller};
 #[proc_macro]
 pub fn __lock(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     bang(input.into()).into()
+}
+
+/// Declares a cron: `cron!("nightly-rollup", "0 3 * * *")`. It is `tako::cron!` that is meant to be called, as with
+/// [`__lock`].
+#[cfg(feature = "cron")]
+#[doc(hidden)]
+#[proc_macro]
+pub fn __cron(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    cron_bang(input.into()).into()
 }
 
 /// Puts a lock on an `async fn`, or gives a `static` its lock.
@@ -51,7 +73,18 @@ fn bang(input: TokenStream) -> TokenStream {
     let name = validate::name(&call, &args::parse(trees.collect()), &mut faults);
     match name {
         Some(name) if faults.is_empty() => expand::lock(&krate, &name.token()),
-        _ => expand::refused_lock(&faults),
+        _ => expand::refused_value(&faults),
+    }
+}
+
+#[cfg(feature = "cron")]
+fn cron_bang(input: TokenStream) -> TokenStream {
+    let mut trees = input.into_iter();
+    let Some(krate) = trees.next() else { return TokenStream::new() };
+    let mut faults = Faults::default();
+    match cron::declared(&args::parse(trees.collect()), &mut faults) {
+        Some(declared) if faults.is_empty() => expand::cron(&krate, &declared),
+        _ => expand::refused_value(&faults),
     }
 }
 

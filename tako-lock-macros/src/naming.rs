@@ -3,49 +3,53 @@
 use crate::look_alike::{self, LookAlike};
 use crate::name_rules::{self, MAX_LEN, NameFault};
 
-/// The first fault of `name` as a sentence; none when it is legal.
-pub(crate) fn fault(name: &str) -> Option<String> {
+/// The first fault of `name` as a sentence; none when it is legal. `noun` is what has the name.
+pub(crate) fn fault(noun: &str, name: &str) -> Option<String> {
     let fault = name_rules::check(name).err()?;
     // What cannot be told by eye comes first: the other faults of the same name can be seen.
     let looks = name.chars().enumerate().find_map(|(at, c)| Some((at, c, look_alike::find(c)?)));
     if let Some((at, character, look_alike)) = looks {
-        return Some(format!("character {} of the lock name is {}", at + 1, look_alike.describe(character)));
+        return Some(format!(
+            "character {} of the {noun} name is {}",
+            at + 1,
+            look_alike.describe(character)
+        ));
     }
     Some(match fault {
-        NameFault::Empty => "the lock name is empty".to_owned(),
+        NameFault::Empty => format!("the {noun} name is empty"),
         NameFault::Character { offset } => {
             let position = name[..offset].chars().count() + 1;
-            name[offset..].chars().next().map_or_else(String::new, |c| character(c, position))
+            name[offset..].chars().next().map_or_else(String::new, |c| character(noun, c, position))
         }
         NameFault::First => match name.chars().next() {
-            Some('-') => "the lock name begins with a `-`".to_owned(),
-            digit => format!("the lock name begins with a digit, `{}`", digit.unwrap_or('0')),
+            Some('-') => format!("the {noun} name begins with a `-`"),
+            digit => format!("the {noun} name begins with a digit, `{}`", digit.unwrap_or('0')),
         },
-        NameFault::DoubledHyphen { .. } => "the lock name has two `-` in a row".to_owned(),
-        NameFault::LastHyphen => "the lock name ends with a `-`".to_owned(),
+        NameFault::DoubledHyphen { .. } => format!("the {noun} name has two `-` in a row"),
+        NameFault::LastHyphen => format!("the {noun} name ends with a `-`"),
         NameFault::TooLong { length } => {
-            format!("the lock name has {length} characters, and {MAX_LEN} is the most")
+            format!("the {noun} name has {length} characters, and {MAX_LEN} is the most")
         }
     })
 }
 
-fn character(character: char, position: usize) -> String {
+fn character(noun: &str, character: char, position: usize) -> String {
     let code = format!("U+{:04X}", u32::from(character));
     match character {
-        ' ' => "the lock name has a space".to_owned(),
-        '_' => "the lock name has an underscore, `_`".to_owned(),
-        '\n' | '\r' => "the lock name has a line break".to_owned(),
-        '\t' => "the lock name has a tab".to_owned(),
-        'A'..='Z' => format!("the lock name has a capital, `{character}`"),
-        '`' => "the lock name has a backtick".to_owned(),
-        '!'..='~' => format!("the lock name has a `{character}`"),
+        ' ' => format!("the {noun} name has a space"),
+        '_' => format!("the {noun} name has an underscore, `_`"),
+        '\n' | '\r' => format!("the {noun} name has a line break"),
+        '\t' => format!("the {noun} name has a tab"),
+        'A'..='Z' => format!("the {noun} name has a capital, `{character}`"),
+        '`' => format!("the {noun} name has a backtick"),
+        '!'..='~' => format!("the {noun} name has a `{character}`"),
         _ if character.is_control() => {
-            format!("character {position} of the lock name is the control character {code}")
+            format!("character {position} of the {noun} name is the control character {code}")
         }
         _ if character.is_whitespace() => {
-            format!("character {position} of the lock name is a special space ({code})")
+            format!("character {position} of the {noun} name is a special space ({code})")
         }
-        _ => format!("character {position} of the lock name is `{character}` ({code})"),
+        _ => format!("character {position} of the {noun} name is `{character}` ({code})"),
     }
 }
 
@@ -128,7 +132,7 @@ mod tests {
     #[test]
     fn a_legal_name_has_no_fault_and_is_its_own_repair() {
         for name in ["reindex", "a", "re-index-2"] {
-            assert_eq!(fault(name), None);
+            assert_eq!(fault("lock", name), None);
             assert_eq!(repair(name).as_deref(), Some(name));
         }
     }

@@ -4,9 +4,9 @@ use proc_macro2::{Delimiter, TokenTree};
 
 use crate::advice::{Topic, topic};
 use crate::args::{Argument, Shape};
-use crate::diag::{Message, POLICY};
+use crate::call::Call;
+use crate::diag::Message;
 use crate::tokens::{is_pair, is_punct, peeled, quote_code};
-use crate::validate::Call;
 
 /// One message for all options of a call; `kept` is the name that the call keeps.
 pub(crate) fn no_options(call: &Call, options: &[&Argument], kept: Option<&str>) -> Message {
@@ -17,19 +17,23 @@ pub(crate) fn no_options(call: &Call, options: &[&Argument], kept: Option<&str>)
         [before @ .., last] => format!("{} and {last}", before.join(", ")),
         [] => String::new(),
     };
-    let mut message = Message::new(format!("{} takes a name and no options, found {found}", call.title()));
+    let mut message = Message::new(format!(
+        "{} takes {} and no options, found {found}",
+        call.words().title,
+        call.words().takes
+    ));
     let them = if options.len() == 1 { "it" } else { "them" };
     message = match kept {
         Some(name) => message.help(format!("remove {them}: {}", call.with(name))),
-        None => message.help(format!("write a name instead: {}", call.with(&call.example))),
+        None => message.help(format!("write {} instead: {}", call.words().takes, call.with(&call.example))),
     };
     let mut topics: Vec<Topic> = Vec::new();
-    for topic in options.iter().flat_map(|option| topics_of(option)) {
+    for topic in options.iter().flat_map(|option| topics_of(call, option)) {
         if !topics.contains(&topic) {
             topics.push(topic);
         }
     }
-    topics.iter().fold(message, |message, topic| message.help(topic.advice())).note(POLICY)
+    topics.iter().fold(message, |message, topic| message.help(topic.advice())).note(call.words().policy)
 }
 
 fn option_title(option: &Argument) -> String {
@@ -40,7 +44,7 @@ fn option_title(option: &Argument) -> String {
     }
 }
 
-fn topics_of(option: &Argument) -> Vec<Topic> {
+fn topics_of(call: &Call, option: &Argument) -> Vec<Topic> {
     let words = match &option.shape {
         Shape::Keyword { key, .. } => vec![key.clone()],
         Shape::Applied { inside, .. } if inside.delimiter() == Delimiter::Brace => {
@@ -48,7 +52,7 @@ fn topics_of(option: &Argument) -> Vec<Topic> {
         }
         _ => all_words(&option.trees),
     };
-    words.iter().filter_map(|word| topic(word)).collect()
+    words.iter().filter_map(|word| topic(&call.caller, word)).collect()
 }
 
 /// The names of the fields in `ttl: 60, wait`.

@@ -3,13 +3,13 @@
 use proc_macro2::{Delimiter, Group, Literal, TokenStream, TokenTree};
 use syn::LitStr;
 
+use crate::call::Call;
 use crate::diag::{Faults, Heading, Message};
 use crate::expand;
 use crate::item::{Attribute, Body, Function, Item, Other, Static};
 use crate::naming::repair;
 use crate::parameter::Parameter;
 use crate::tokens::{as_group, is_punct, is_word, peeled, quote_code, whole_code};
-use crate::validate::Call;
 
 /// The name that the messages show for this item.
 pub(crate) fn example(item: &Item) -> String {

@@ -34,9 +34,27 @@ const WORDS: &[&str] = &[
     "crate",
     "true",
     "macro_rules",
+    "schedule",
+    "tz",
+    "singleflight",
 ];
-const TEXTS: &[&str] =
-    &["reindex", "", "ReIndex", "a_b", "-", "r\u{435}index", "\u{301}", "x--", "\u{feff}\u{1f980}\0"];
+const TEXTS: &[&str] = &[
+    "reindex",
+    "",
+    "ReIndex",
+    "a_b",
+    "-",
+    "r\u{435}index",
+    "\u{301}",
+    "x--",
+    "\u{feff}\u{1f980}\0",
+    "0 3 * * *",
+    "60 3 * *",
+    "@daily",
+    "0 9\u{2013}17 * * *",
+    "UTC+2",
+    "Europe/Berlin",
+];
 const PUNCTUATION: &[char] =
     &[',', ':', ';', '<', '>', '-', '=', '&', '!', '#', '.', '\'', '+', '|', '?', '*', '$'];
 const SENSIBLE: &[&str] = &[
@@ -108,6 +126,26 @@ impl Chance {
         start.into_iter().flat_map(|tree| self.stirred(tree)).collect()
     }
 
+    /// The arguments of a call, mostly strings in the order that they should have.
+    #[cfg(feature = "cron")]
+    fn arguments(&mut self) -> TokenStream {
+        let meant = ["nightly-rollup", "0 3 * * *", "Europe/Berlin"];
+        let comma = || TokenTree::Punct(Punct::new(',', Spacing::Alone));
+        let mut trees = Vec::new();
+        for at in 0..self.below(5) {
+            match self.below(10) {
+                0 => trees.extend(self.soup(3, 0)),
+                1..=2 => trees.push(TokenTree::Literal(self.literal())),
+                _ => trees.push(TokenTree::Literal(Literal::string(meant[at.min(2)]))),
+            }
+            trees.extend((self.below(20) > 0).then(comma));
+        }
+        trees
+            .into_iter()
+            .flat_map(|tree| if self.below(9) == 0 { self.stirred(tree) } else { vec![tree] })
+            .collect()
+    }
+
     fn stirred(&mut self, tree: TokenTree) -> Vec<TokenTree> {
         match (self.below(20), tree) {
             (0, _) => Vec::new(),
@@ -145,6 +183,18 @@ fn reads_again(input: &TokenStream, output: &TokenStream) -> Result<(), String> 
     }
 }
 
+/// The strings of a call and the commas between them, as none; nothing when it has other tokens. A comma at the end is
+/// left out.
+fn texts(written: &TokenStream) -> Vec<Option<String>> {
+    let texts = flat(written.clone()).into_iter().map(|token| match syn::parse_str::<syn::LitStr>(&token) {
+        Ok(text) => Some(Some(text.value())),
+        Err(_) => (token == ",").then_some(None),
+    });
+    let mut texts = texts.collect::<Option<Vec<_>>>().unwrap_or_default();
+    let _ = texts.pop_if(|last| last.is_none());
+    texts
+}
+
 fn refused(output: &TokenStream) -> bool {
     output.to_string().contains("compile_error !")
 }
@@ -153,7 +203,10 @@ fn refused(output: &TokenStream) -> bool {
 fn lock_answers_every_soup() {
     each_seed(|chance| {
         let written = chance.dish();
-        let legal = matches!(&written.to_string()[..], "\"reindex\"" | "\"reindex\" ,");
+        let legal = match &texts(&written)[..] {
+            [Some(name)] => crate::name_rules::check(name).is_ok(),
+            _ => false,
+        };
         let output = crate::bang(
             [TokenTree::Ident(Ident::new("tako", Span::call_site()))]
                 .into_iter()
@@ -162,6 +215,35 @@ fn lock_answers_every_soup() {
         );
         reads_again(&written, &output)?;
         if refused(&output) == legal { Err(format!("refused: {}, legal: {legal}", !legal)) } else { Ok(()) }
+    });
+}
+
+/// What is accepted is exactly a legal name, a legal schedule and perhaps a legal zone, whatever else the soup holds.
+#[cfg(feature = "cron")]
+#[test]
+fn cron_answers_every_soup() {
+    each_seed(|chance| {
+        let written = if chance.below(4) == 0 { chance.dish() } else { chance.arguments() };
+        let texts = texts(&written);
+        let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+        let pair = |name: &str, schedule: &str| {
+            crate::name_rules::check(name).is_ok() && crate::schedule_rules::check(schedule).is_ok()
+        };
+        let legal = match &texts[..] {
+            [Some(name), None, Some(schedule)] => pair(name, schedule),
+            [Some(name), None, Some(schedule), None, Some(zone)] => {
+                pair(name, schedule) && crate::schedule_rules::zone(zone).is_some()
+            }
+            _ => false,
+        };
+        let krate = TokenTree::Ident(Ident::new("tako", Span::call_site()));
+        let output = crate::cron_bang([krate].into_iter().chain(written.clone()).collect());
+        reads_again(&written, &output)?;
+        if refused(&output) == legal {
+            Err(format!("refused: {}, legal: {legal}: {written}", !legal))
+        } else {
+            Ok(())
+        }
     });
 }
 

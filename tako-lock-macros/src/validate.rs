@@ -1,45 +1,14 @@
 //! Judges the arguments of a call: one legal name, and nothing else.
 
-use proc_macro2::{Span, TokenTree};
+use proc_macro2::TokenTree;
 use syn::LitStr;
 
 use crate::args::{Argument, Shape};
-use crate::diag::{Faults, Heading, Message, RULE, WHY};
+use crate::call::{Call, Caller};
+use crate::diag::{Faults, Heading, Message};
 use crate::naming::{fault, repair};
 use crate::options::no_options;
 use crate::tokens::{is_punct, peeled, quote_code};
-
-/// Which macro was called, and the name that its examples show.
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) caller: Caller,
-    pub(crate) example: String,
-    /// Stands for the call where no token of it can be shown.
-    pub(crate) span: Span,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Caller {
-    Bang,
-    Attribute,
-}
-
-impl Call {
-    pub(crate) fn title(&self) -> &'static str {
-        match self.caller {
-            Caller::Bang => "`lock!`",
-            Caller::Attribute => "`#[tako::lock]`",
-        }
-    }
-
-    /// The call as it should be written.
-    pub(crate) fn with(&self, name: &str) -> String {
-        match self.caller {
-            Caller::Bang => format!("`lock!(\"{name}\")`"),
-            Caller::Attribute => format!("`#[tako::lock(\"{name}\")]`"),
-        }
-    }
-}
 
 /// The name's literal, when the arguments are one legal name; what is wrong goes to `faults`.
 pub(crate) fn name(call: &Call, arguments: &[Argument], faults: &mut Faults) -> Option<LitStr> {
@@ -52,7 +21,7 @@ pub(crate) fn name(call: &Call, arguments: &[Argument], faults: &mut Faults) -> 
         }
         [_, ..] => Some(0),
         [] => {
-            let message = needs_a_name(call, Message::new(format!("{} needs a name", call.title())));
+            let message = needs_a_name(call, Message::new(format!("{} needs a name", call.words().title)));
             match commas.first() {
                 Some(comma) => faults.push(&comma.trees, message, Heading::Name),
                 None => faults.push_at(call.span, message, Heading::Name),
@@ -73,7 +42,7 @@ pub(crate) fn name(call: &Call, arguments: &[Argument], faults: &mut Faults) -> 
         faults.push(&shown, no_options(call, &options, kept), Heading::Options);
     }
     for comma in commas {
-        let message = Message::new(format!("{} has a comma too many", call.title()))
+        let message = Message::new(format!("{} has a comma too many", call.words().title))
             .help(format!("remove it: {}", call.with(kept.unwrap_or(&call.example))));
         faults.push(&comma.trees, message, Heading::Literal);
     }
@@ -81,14 +50,16 @@ pub(crate) fn name(call: &Call, arguments: &[Argument], faults: &mut Faults) -> 
 }
 
 fn needs_a_name(call: &Call, message: Message) -> Message {
-    let message = message.help(format!("name the work it protects: {}", call.with(&call.example)));
-    match call.caller {
-        Caller::Bang => message,
-        Caller::Attribute => message.note(
+    let message =
+        message.help(format!("name the work it {}: {}", call.words().does, call.with(&call.example)));
+    let message = if call.caller == Caller::Attribute {
+        message.note(
             "the name is not taken from the item: renaming the item would silently make it another lock",
-        ),
-    }
-    .note(RULE)
+        )
+    } else {
+        message
+    };
+    message.note(call.words().rule)
 }
 
 fn is_option(argument: &Argument) -> bool {
@@ -112,18 +83,24 @@ fn is_name(argument: &Argument) -> bool {
 
 /// Judges the argument in the name's place. Gives the literal when it is legal, and the name to repeat in further
 /// messages when there is one.
-fn one_name(call: &Call, argument: &Argument, faults: &mut Faults) -> (Option<LitStr>, Option<String>) {
+pub(crate) fn one_name(
+    call: &Call,
+    argument: &Argument,
+    faults: &mut Faults,
+) -> (Option<LitStr>, Option<String>) {
     if let Shape::Text(text) = &argument.shape {
         let name = text.value();
-        let Some(found) = fault(&name) else {
+        let Some(found) = fault(call.words().noun, &name) else {
             // Written plainly: a raw string equals a plain one.
             return (Some(LitStr::new(&name, text.span())), Some(name));
         };
         let repaired = repair(&name);
         let message = match &repaired {
-            Some(repaired) => Message::new(found).help(format!("write {}", call.with(repaired))).note(RULE),
+            Some(repaired) => {
+                Message::new(found).help(format!("write {}", call.with(repaired))).note(call.words().rule)
+            }
             None if name.is_empty() => needs_a_name(call, Message::new(found)),
-            None => Message::new(found).note(RULE),
+            None => Message::new(found).note(call.words().rule),
         };
         faults.push(&argument.trees, message, Heading::Name);
         return (None, repaired);
@@ -137,11 +114,11 @@ fn one_name(call: &Call, argument: &Argument, faults: &mut Faults) -> (Option<Li
 fn not_a_literal(call: &Call, argument: &Argument) -> (Message, Option<String>) {
     let found = |what: &str| {
         let code = quote_code(&argument.trees);
-        Message::new(format!("{} takes a string literal, found {what} `{code}`", call.title()))
+        Message::new(format!("{} takes a string literal, found {what} `{code}`", call.words().title))
     };
     let write_it = |message: Message, meant: Option<String>| {
         let help = format!("write the name itself: {}", call.with(meant.as_deref().unwrap_or(&call.example)));
-        (message.help(help).note(WHY), meant)
+        (message.help(help).note(call.words().why), meant)
     };
     match &argument.shape {
         Shape::Words => {
@@ -150,22 +127,28 @@ fn not_a_literal(call: &Call, argument: &Argument) -> (Message, Option<String>) 
             match repair(&words.join(" ")) {
                 Some(name) => {
                     let help = format!("if that is the name, put it in quotes: {}", call.with(&name));
-                    (found(what).help(help).note(WHY), Some(name))
+                    (found(what).help(help).note(call.words().why), Some(name))
                 }
                 None => write_it(found(what), None),
             }
         }
         Shape::Path { constant } => {
             let help = format!(
-                "write the name itself in its place: {}; to share one lock, share its `static`, or repeat the name: \
-                 equal names are the same lock",
-                call.with(&call.example)
+                "write the name itself in its place: {}; to share one {noun}, share its `static`, or repeat the name: \
+                 equal names are the same {noun}",
+                call.with(&call.example),
+                noun = call.words().noun
             );
-            (found(if *constant { "the constant" } else { "the path" }).help(help).note(WHY), None)
+            (
+                found(if *constant { "the constant" } else { "the path" }).help(help).note(call.words().why),
+                None,
+            )
         }
         Shape::Macro { name, inside } => {
-            let message =
-                Message::new(format!("{} takes a string literal, found a call of `{name}!`", call.title()));
+            let message = Message::new(format!(
+                "{} takes a string literal, found a call of `{name}!`",
+                call.words().title
+            ));
             match name.as_str() {
                 "concat" | "stringify" => {
                     let joined = if name == "concat" {
@@ -177,7 +160,12 @@ fn not_a_literal(call: &Call, argument: &Argument) -> (Message, Option<String>) 
                     match meant {
                         Some(_) => {
                             let shown = call.with(meant.as_deref().unwrap_or_default());
-                            (message.help(format!("write the result in place: {shown}")).note(WHY), meant)
+                            (
+                                message
+                                    .help(format!("write the result in place: {shown}"))
+                                    .note(call.words().why),
+                                meant,
+                            )
                         }
                         None => write_it(message, None),
                     }
@@ -187,14 +175,14 @@ fn not_a_literal(call: &Call, argument: &Argument) -> (Message, Option<String>) 
                                 the work is called";
                     write_it(message.help(help), None)
                 }
-                _ => (message.help(ONE_FIXED_NAME).note(WHY), None),
+                _ => (message.help(one_fixed_name(call)).note(call.words().why), None),
             }
         }
         Shape::Literal { called, inside } => write_it(found(&format!("the {called}")), repair(inside)),
         Shape::Suffixed(text) => {
             let message = Message::new(format!(
                 "{} takes a string literal without a suffix, found `{}` on it",
-                call.title(),
+                call.words().title,
                 text.suffix()
             ));
             write_it(message, repair(&text.value()))
@@ -206,27 +194,32 @@ fn not_a_literal(call: &Call, argument: &Argument) -> (Message, Option<String>) 
             };
             let key = if *separator == '=' { format!("{key} =") } else { format!("{key}:") };
             let shown = call.with(meant.as_deref().unwrap_or(&call.example));
-            let message = Message::new(format!("the name of {} has no keyword", call.title()));
-            (message.help(format!("drop `{key}`: {shown}")).note(WHY), meant)
+            let message = Message::new(format!("the name of {} has no keyword", call.words().title));
+            (message.help(format!("drop `{key}`: {shown}")).note(call.words().why), meant)
         }
         Shape::Expression if is_punct(&argument.trees[0], ',') => (
-            needs_a_name(call, Message::new(format!("{} needs a name before the comma", call.title()))),
+            needs_a_name(call, Message::new(format!("{} needs a name before the comma", call.words().title))),
             None,
         ),
         Shape::Text(_) | Shape::Comma | Shape::Applied { .. } | Shape::Expression => {
             match only_string(&argument.trees).or_else(|| concatenated(argument.trees.clone(), '+')) {
                 Some(text) => write_it(found("the expression"), repair(&text)),
-                None => (found("the expression").help(ONE_FIXED_NAME).note(WHY), None),
+                None => (found("the expression").help(one_fixed_name(call)).note(call.words().why), None),
             }
         }
     }
 }
 
-const ONE_FIXED_NAME: &str = "a lock is one fixed name: the set of locks cannot depend on what the program reads as it \
-     runs; for one lock a customer or a day, keep that state in the store that the work writes to";
+fn one_fixed_name(call: &Call) -> String {
+    format!(
+        "a {noun} is one fixed name: the set of {noun}s cannot depend on what the program reads as it runs; for one {noun} \
+         a customer or a day, keep that state in the store that the work writes to",
+        noun = call.words().noun
+    )
+}
 
 /// The text of the only string in `"x".to_string()`, `&"x"`, `("x")` and the like.
-fn only_string(trees: &[TokenTree]) -> Option<String> {
+pub(crate) fn only_string(trees: &[TokenTree]) -> Option<String> {
     let mut texts = Vec::new();
     for tree in trees {
         match tree {
@@ -246,7 +239,7 @@ fn only_string(trees: &[TokenTree]) -> Option<String> {
 }
 
 /// The literals in a row, when there is nothing else between the separators: what `concat!` gives.
-fn concatenated(trees: Vec<TokenTree>, separator: char) -> Option<String> {
+pub(crate) fn concatenated(trees: Vec<TokenTree>, separator: char) -> Option<String> {
     let mut joined = String::new();
     for tree in trees {
         match syn::parse2::<syn::Lit>(tree.clone().into()) {
@@ -265,15 +258,17 @@ fn second_name(call: &Call, second: &Argument) -> Message {
         Shape::Text(text) => repair(&text.value()),
         _ => None,
     };
-    let help = match (call.caller, own) {
-        (Caller::Bang, Some(name)) => {
-            format!("declare one lock a name; {} is another `static`", call.with(&name))
-        }
-        (Caller::Bang, None) => "declare one lock a name: each is a `static` of its own".to_owned(),
+    let help = match (&call.caller, own) {
         (Caller::Attribute, Some(name)) => {
             format!("one attribute a lock: a function that needs both has a second one, {}", call.with(&name))
         }
         (Caller::Attribute, None) => "one attribute a lock: a function that needs both has two".to_owned(),
+        (_, Some(name)) => {
+            format!("declare one lock a name; {} is another `static`", call.with(&name))
+        }
+        (_, None) => "declare one lock a name: each is a `static` of its own".to_owned(),
     };
-    Message::new(format!("{} takes one name, found another", call.title())).help(help).note(WHY)
+    Message::new(format!("{} takes one name, found another", call.words().title))
+        .help(help)
+        .note(call.words().why)
 }

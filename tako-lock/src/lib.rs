@@ -74,6 +74,7 @@
 //!
 //! # Features
 //!
+//! - `cron`: work on a schedule, declared by `cron!` as locks are by `lock!`.
 //! - `gcs`: leases in Google Cloud Storage, by Google's own client ([`cloud`]).
 //! - `conformance`: the suite that every backend has to pass.
 //! - `simulation`: doors for tests that run the real engine in a simulated world. Outside of semver.
@@ -93,6 +94,8 @@ pub mod cloud {}
 mod config;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "cron")]
+mod cron;
 mod ctx;
 mod engine;
 mod error;
@@ -117,12 +120,17 @@ mod record;
 mod world;
 
 // The public interface:
+#[cfg(feature = "cron")]
+#[doc(inline)]
+pub use crate::__cron as cron;
 #[cfg(feature = "gcs")]
 pub use crate::backend::gcs::GcsConfig;
+#[cfg(feature = "cron")]
+pub use crate::cron::Cron;
 pub use crate::ctx::Ctx;
 pub use crate::engine::{Check, ClockOffset, Engine, EngineBuilder, Holder, LeftToLapse, Shutdown, Verdict};
 pub use crate::error::{CancelCause, Cancelled, ConfigError, LockError, LossCause, Lost};
-pub use crate::lock::{Declaration, Lock, declared};
+pub use crate::lock::{Declaration, Kind, Lock, declared};
 pub use crate::record::{Fence, Owner, StoreTime};
 #[doc = include_str!("docs/attribute.md")]
 #[doc(inline)]

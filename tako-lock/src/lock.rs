@@ -181,12 +181,14 @@ impl fmt::Debug for Lock {
     }
 }
 
-/// One declaration of a lock, as [`declared`] lists it.
+/// One declaration of a lock or a cron, as [`declared`] lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[non_exhaustive]
 pub struct Declaration {
-    /// The lock's name.
+    /// The name of the lock or the cron.
     pub name: &'static str,
+    /// What has been declared.
+    pub kind: Kind,
     /// The source file, as the compiler was told it.
     pub file: &'static str,
     /// The line in it.
@@ -195,10 +197,50 @@ pub struct Declaration {
     pub module: &'static str,
 }
 
+/// What a [`Declaration`] declares. A lock and a cron may have the same name, and have nothing to do with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// A lock, by `lock!` or `#[tako::lock]`.
+    Lock,
+    /// A cron, by `cron!`, which the feature `cron` adds.
+    Cron {
+        /// The schedule, as it was declared.
+        schedule: &'static str,
+        /// The time zone, of the IANA database.
+        zone: &'static str,
+    },
+}
+
+#[cfg(feature = "cron")]
+impl Declaration {
+    /// A cron's first tick strictly after `instant`. None for a lock, and where there is none any more.
+    ///
+    /// It is what the calendar says, whether or not an instance is there to run it.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// use tako::prelude::*;
+    ///
+    /// static ROLLUP: Cron = cron!("nightly-rollup", "0 3 * * *");
+    ///
+    /// let rollup = tako::declared().into_iter().find(|declaration| declaration.name == ROLLUP.name());
+    /// let next = rollup.and_then(|rollup| rollup.next_run(SystemTime::UNIX_EPOCH));
+    /// assert_eq!(next, Some(SystemTime::UNIX_EPOCH + Duration::from_hours(3)));
+    /// ```
+    pub fn next_run(&self, instant: std::time::SystemTime) -> Option<std::time::SystemTime> {
+        let Kind::Cron { schedule, zone } = self.kind else { return None };
+        crate::cron::Schedule::parse(schedule, zone).ok()?.next_after(instant)
+    }
+}
+
 inventory::collect!(Declaration);
 
-/// Every declaration of a lock in this program, in any of its crates and in its tests, sorted by name, then by place. A
-/// function under `#[tako::lock]` stands with its own line.
+/// Every declaration of a lock or a cron in this program, in any of its crates and in its tests, sorted by name, then by
+/// kind and place. A function under `#[tako::lock]` stands with its own line.
 ///
 /// # Examples
 /// ```

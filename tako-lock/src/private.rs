@@ -2,28 +2,56 @@
 
 use std::future::Future;
 
-use crate::{Ctx, Declaration, Lock, LockError};
+#[cfg(feature = "cron")]
+use crate::Cron;
+use crate::{Ctx, Declaration, Kind, Lock, LockError};
 
 pub use inventory;
+#[cfg(feature = "cron")]
+pub use tako_lock_macros::__cron as cron;
 pub use tako_lock_macros::__lock as lock;
 
-/// One declaration, for `inventory`.
+/// One declaration of a lock, for `inventory`.
 pub const fn declaration(
     name: &'static str,
     file: &'static str,
     line: u32,
     module: &'static str,
 ) -> Declaration {
-    Declaration { name, file, line, module }
+    Declaration { name, kind: Kind::Lock, file, line, module }
+}
+
+/// One declaration of a cron, for `inventory`.
+#[cfg(feature = "cron")]
+pub const fn cron_declaration(
+    name: &'static str,
+    schedule: &'static str,
+    zone: &'static str,
+    file: &'static str,
+    line: u32,
+    module: &'static str,
+) -> Declaration {
+    Declaration { name, kind: Kind::Cron { schedule, zone }, file, line, module }
 }
 
 /// A lock under its name. The macros have checked it; this is the second fence, for whoever comes here by hand.
 pub const fn named(name: &'static str) -> Lock {
+    assert_legal(name);
+    Lock::new(name)
+}
+
+/// A cron, as [`named`] makes a lock. Its schedule and zone are read again where it runs.
+#[cfg(feature = "cron")]
+pub const fn cron(name: &'static str, schedule: &'static str, zone: &'static str) -> Cron {
+    assert_legal(name);
+    Cron::new(name, schedule, zone)
+}
+
+const fn assert_legal(name: &str) {
     assert!(
         crate::name_rules::check(name).is_ok(),
-        "this is not a legal lock name: 1 to 64 of `a-z`, `0-9`, `-`; a letter first; no `-` last or doubled"
+        "this is not a legal name: 1 to 64 of `a-z`, `0-9`, `-`; a letter first; no `-` last or doubled"
     );
-    Lock::new(name)
 }
 
 /// Begins the body of a function under `#[tako::lock]`.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod crons;
 mod declarations;
 mod error;
 mod holding;

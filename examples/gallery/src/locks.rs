@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tako::{Engine, LockError};
+use tako::{Engine, Kind, LockError};
 
 /// A lock of this program.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct HolderStatus {
 /// As [`Engine::inspect`].
 pub async fn status(engine: &Engine) -> Result<Vec<LockStatus>, LockError> {
     let mut places = BTreeMap::<_, Vec<String>>::new();
-    for declaration in tako::declared() {
+    for declaration in tako::declared().into_iter().filter(|declaration| declaration.kind == Kind::Lock) {
         places
             .entry(declaration.name)
             .or_default()

@@ -1,0 +1,1 @@
+../../tako-lock/src/cron/schedule_rules.rs

@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+static ROLLUP: Cron = cron!("NightlyRollup", "0 3 * * *");
+
+fn main() {}

@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+static ROLLUP: Cron = cron!("nightly-rollup", "/15 * * * *");
+
+fn main() {}

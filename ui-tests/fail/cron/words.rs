@@ -1,0 +1,5 @@
+use tako::prelude::*;
+
+static ROLLUP: Cron = cron!("nightly-rollup", "every day at three");
+
+fn main() {}
