@@ -17,6 +17,8 @@ mod name_rules;
 mod naming;
 mod options;
 mod parameter;
+#[cfg(feature = "cron")]
+mod placed;
 mod placement;
 #[cfg(feature = "cron")]
 mod schedule_item;
