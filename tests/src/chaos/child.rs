@@ -163,7 +163,7 @@ fn engine(told: &Told) -> Engine {
             let builder = Engine::builder(Twisted::new(lease, plant));
             builder.app("gallery").env("test").label(label).under_policy(POLICY).build()
         }
-        Some(Plant::SlowClock) if told.node == 0 => {
+        Some(Plant::SlowClock) if told.node % 2 == 1 => {
             let builder = Engine::builder(lease).in_world(Arc::new(Slow::new()));
             builder.app("gallery").env("test").label(label).under_policy(POLICY).build()
         }
@@ -281,7 +281,7 @@ impl Caller {
             }
             // Whether it was accepted is for the register to remember.
             register::act(self.told.register, at, fence, before).await.expect("the register");
-            let pause = self.chance.spread(2, 60);
+            let pause = self.chance.spread(2, 30);
             tokio::time::sleep(millis(pause)).await;
             number += 1;
         }
@@ -327,7 +327,11 @@ impl Caller {
 
     /// Between look and act, where a stop hurts most. No longer than a holder may.
     async fn dawdle(&mut self) {
-        let length = millis(self.chance.spread(1, 200));
+        let length = millis(if self.chance.once_in(2) {
+            self.chance.between(50, 200)
+        } else {
+            self.chance.spread(1, 100)
+        });
         if self.chance.once_in(4) {
             // As work does that knows nothing of futures.
             std::thread::sleep(length);

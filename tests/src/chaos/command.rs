@@ -19,7 +19,7 @@ const USAGE: &str = "usage: chaos [--seconds N | --minutes M] [--seed S] [--proc
   --planted      make known mistakes, and show that each is found (those with NAME in their names)";
 
 /// How long a plant has to be found.
-const PLANTED: Duration = Duration::from_mins(1);
+const PLANTED: Duration = Duration::from_mins(2);
 
 /// Runs the command.
 pub fn main() -> ExitCode {
@@ -85,8 +85,12 @@ fn planted(only: &str) -> io::Result<bool> {
         let length = if plant == Plant::Leaky { Duration::ZERO } else { PLANTED };
         let began = std::time::Instant::now();
         let outcome = run(&Order { length, plant: Some(plant), ..order(1)? })?;
+        let mut rules: Vec<&str> = outcome.violations().iter().filter_map(|text| text.get(..1)).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        let (rules, took) = (rules.join(", "), began.elapsed().as_secs_f64());
         let found = outcome.violations().first().map_or("SURVIVED", String::as_str);
-        println!("{:<15} {:>5.1} s  {found}", plant.name(), began.elapsed().as_secs_f64());
+        println!("{:<15} {took:>5.1} s  rules {rules}; {found}", plant.name());
         is_complete &= !outcome.violations().is_empty();
     }
     Ok(is_complete)
@@ -106,6 +110,11 @@ impl Outcome {
     /// Kills, stops and cuts.
     pub fn faults(&self) -> [usize; 3] {
         [self.done.kills, self.done.stops, self.done.cuts]
+    }
+
+    /// How many late acts the register refused: those that no lock can prevent.
+    pub fn late_acts(&self) -> usize {
+        self.verdict.counts.refused
     }
 }
 

@@ -248,7 +248,7 @@ impl Parent<'_> {
     fn holder(&self) -> Option<usize> {
         let (hold, at) = self.register.last()?;
         let node = &self.nodes[hold.node];
-        let is_present = span(clock() - at) < millis(250) && node.told.life == hold.life;
+        let is_present = span(clock() - at) < millis(300) && node.told.life == hold.life;
         (is_present && node.trouble.is_none()).then_some(hold.node)
     }
 
@@ -258,7 +258,7 @@ impl Parent<'_> {
         for node in &mut self.nodes {
             node.trouble = node.trouble.map(|(trouble, _)| (trouble, now));
         }
-        self.pass((POLICY.ttl + POLICY.guard) * 2).await
+        self.pass((POLICY.ttl + POLICY.guard) * 3 / 2).await
     }
 
     /// Each process ends in order, and leaves nothing behind.
