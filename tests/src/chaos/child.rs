@@ -223,7 +223,11 @@ impl Caller {
     async fn wait(&mut self, hold: HoldId) -> Result<(), LockError> {
         let ctx = self.ctx.clone();
         let mut has_lost = false;
-        let answer = LOCK.run(&ctx, async |ctx| Ok(has_lost = self.work(ctx, hold).await)).await;
+        let work = async |ctx| {
+            has_lost = self.work(ctx, hold).await;
+            Ok(())
+        };
+        let answer = LOCK.run(&ctx, work).await;
         tell_if_unsaid(hold, has_lost, &answer);
         answer
     }
@@ -231,7 +235,11 @@ impl Caller {
     async fn once(&mut self, hold: HoldId) -> Result<(), LockError> {
         let ctx = self.ctx.clone();
         let mut has_lost = false;
-        let answer = LOCK.try_run(&ctx, async |ctx| Ok(has_lost = self.work(ctx, hold).await)).await;
+        let work = async |ctx| {
+            has_lost = self.work(ctx, hold).await;
+            Ok(())
+        };
+        let answer = LOCK.try_run(&ctx, work).await;
         tell_if_unsaid(hold, has_lost, &answer);
         answer.map(|_| ())
     }

@@ -26,18 +26,18 @@ pub fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.split_first() {
         Some((first, rest)) if first == "child" => return child::main(rest),
-        Some((first, rest)) if first == "--planted" => planted(rest.first().map_or("", String::as_str)),
-        _ => match parse(&words) {
-            Some(order) => order.and_then(|order| once(&order)),
-            None => {
-                eprintln!("{USAGE}");
-                return ExitCode::from(2);
-            }
-        },
+        Some((first, rest)) if first == "--planted" => {
+            planted(rest.first().map_or("", String::as_str)).map(Some)
+        }
+        _ => parse(&words).map_or(Ok(None), |order| order.and_then(|order| once(&order)).map(Some)),
     };
     match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(Some(true)) => ExitCode::SUCCESS,
+        Ok(Some(false)) => ExitCode::FAILURE,
+        Ok(None) => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
         Err(error) => {
             eprintln!("chaos could not be run: {error}");
             ExitCode::FAILURE

@@ -202,7 +202,7 @@ mod tests {
             Line::End(hold, How::Returned, 12),
             Line::End(hold, How::Dropped, 12),
         ];
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let text = lines.map(|line| line.to_string()).join("\n") + "\n";
         let (back, unreadable) = read(&(text.clone() + "look 3.2"));
         assert_eq!(back.iter().map(|(_, line)| *line).collect::<Vec<_>>(), lines);
         assert_eq!(back.last().map(|(length, _)| *length), Some(text.len() as u64));

@@ -204,7 +204,9 @@ impl Parent<'_> {
         let free = self.free();
         let target = match step.aim {
             Aim::All => {
-                free.iter().for_each(|number| self.nodes[*number].befall(step));
+                for number in free {
+                    self.nodes[number].befall(step);
+                }
                 self.count(step.trouble);
                 return Ok(());
             }
