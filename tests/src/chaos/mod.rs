@@ -42,11 +42,12 @@
 //!
 //! What is drawn from the seed is the plan: what befalls whom, how long, after which pause. Real time does the rest.
 
+mod caller;
 mod child;
 pub mod command;
-mod fleet;
 mod judge;
 mod line;
+mod node;
 mod parent;
 mod plan;
 pub mod plant;

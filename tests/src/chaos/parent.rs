@@ -10,8 +10,8 @@ use rustix::process::Signal;
 use tokio::time::{Instant, sleep};
 
 use super::child::{self, Told};
-use super::fleet::Process;
 use super::judge::{Evidence, Verdict, judge};
+use super::node::{Node, Process, odd};
 use super::plan::{Aim, Plan, Step, Trouble};
 use super::plant::Plant;
 use super::proxy::{Proxy, Weather};
@@ -102,16 +102,6 @@ struct Parent<'a> {
     done: Done,
     violations: Vec<String>,
     _store: Double,
-}
-
-/// One of those that run side by side, over all its lives.
-struct Node {
-    told: Told,
-    proxy: Proxy,
-    /// `None` between two lives.
-    process: Option<Process>,
-    /// What it is in, and until when.
-    trouble: Option<(Trouble, Instant)>,
 }
 
 impl Parent<'_> {
@@ -302,54 +292,4 @@ impl Parent<'_> {
         let (lines, unreadable) = line::read(&text);
         Ok(judge(&Evidence { lines, unreadable, acts, kills: self.kills.clone() }))
     }
-}
-
-impl Node {
-    fn start(&mut self, program: &Path) -> io::Result<()> {
-        self.told.life += 1;
-        self.process = Some(Process::start(program, &self.told)?);
-        Ok(())
-    }
-
-    fn kill(&mut self) -> io::Result<()> {
-        self.process.take().map_or(Ok(()), |mut process| process.kill().map(drop))
-    }
-
-    fn befall(&mut self, step: Step) {
-        if let Trouble::Network(weather) = step.trouble {
-            self.proxy.set(weather);
-        }
-        self.trouble = Some((step.trouble, Instant::now() + step.length));
-    }
-
-    fn recover(&mut self, now: Instant, program: &Path) -> io::Result<()> {
-        let Some((trouble, _)) = self.trouble.take_if(|(_, until)| *until <= now) else { return Ok(()) };
-        match trouble {
-            Trouble::Kill => self.start(program),
-            Trouble::Stop => self.process.as_ref().map_or(Ok(()), |process| process.signal(Signal::CONT)),
-            Trouble::Network(_) => {
-                self.proxy.set(Weather::Clear);
-                Ok(())
-            }
-        }
-    }
-
-    /// What it said that it should not have, and whether it has ended by itself.
-    fn oddities(&mut self) -> io::Result<Vec<String>> {
-        let number = self.told.node;
-        let Some(process) = &mut self.process else { return Ok(Vec::new()) };
-        let status = process.ended()?;
-        let mut found = odd(number, process.said());
-        if let Some(status) = status {
-            found.push(format!("9: process {number} ended by itself: {status}"));
-            // Not told again.
-            self.process = None;
-        }
-        Ok(found)
-    }
-}
-
-fn odd(number: usize, said: Vec<String>) -> Vec<String> {
-    let odd = |line: String| Some(format!("9: process {number}: {}", line.strip_prefix("odd ")?));
-    said.into_iter().filter_map(odd).collect()
 }
