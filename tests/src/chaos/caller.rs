@@ -86,7 +86,7 @@ impl Caller {
     }
 
     async fn drop_halfway(&mut self, hold: HoldId) -> Result<(), LockError> {
-        let patience = millis(self.chance.spread(30, 3_000));
+        let patience = millis(self.chance.spread(30, 12_000));
         let ledger = Ledger::open(&ledger(&self.told.folder)).expect("the file");
         let mut run = Box::pin(self.wait(hold));
         tokio::select! {
@@ -102,8 +102,9 @@ impl Caller {
     /// Looks and acts in turn; tells whether a look said that the lease was lost.
     async fn work(&mut self, ctx: Ctx, hold: HoldId) -> bool {
         let length = match self.chance.below(10) {
-            0..6 => self.chance.between(20, 300),
-            6..9 => self.chance.between(500, 3_000),
+            0..5 => self.chance.between(20, 300),
+            5..8 => self.chance.between(500, 3_000),
+            // Through the longest cut.
             _ => self.chance.between(4_000, 8_000),
         };
         let until = Instant::now() + millis(length);

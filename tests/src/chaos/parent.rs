@@ -76,7 +76,9 @@ pub fn run(order: &Order) -> io::Result<Outcome> {
         let mut parent = Parent::new(order, &folder).await?;
         parent.trouble().await?;
         if order.plant.is_none_or(|plant| plant == Plant::Leaky) {
-            parent.calm_down().await?;
+            if !order.length.is_zero() {
+                parent.calm_down().await?;
+            }
             parent.end().await?;
         }
         let mut verdict = parent.judged()?;

@@ -52,6 +52,12 @@ impl Plan {
         let in_millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         millis(self.chance.between(in_millis(low), in_millis(high)))
     }
+
+    /// Half of them outlast the lease, so that a holder looks until its deadline.
+    fn outage(&mut self) -> Duration {
+        let least = if self.chance.once_in(2) { POLICY.ttl } else { millis(200) };
+        self.between(least, millis(5_000))
+    }
 }
 
 impl Iterator for Plan {
@@ -65,7 +71,7 @@ impl Iterator for Plan {
             // Most outlast the lease, some do not.
             5 => (Trouble::Stop, self.between(millis(100), POLICY.ttl)),
             6..10 => (Trouble::Stop, self.between(past_the_deadline, past_the_deadline + millis(1_700))),
-            10..14 => (Trouble::Network(Weather::Cut), self.between(millis(200), millis(5_000))),
+            10..14 => (Trouble::Network(Weather::Cut), self.outage()),
             kind => {
                 let weather = match kind {
                     14 => Weather::Stall { there: true, back: true },
@@ -74,7 +80,7 @@ impl Iterator for Plan {
                     17 => Weather::Delay(self.between(millis(20), millis(150))),
                     _ => Weather::Swallow,
                 };
-                (Trouble::Network(weather), self.between(millis(200), millis(5_000)))
+                (Trouble::Network(weather), self.outage())
             }
         };
         let aim = match self.chance.below(20) {
