@@ -14,7 +14,7 @@ use super::POLICY;
 pub enum Plant {
     /// The work takes every look for "held", and never sees a loss.
     Unchecked,
-    /// The clocks of every second process run at half their speed, so their deadlines come late.
+    /// The clocks of all processes but one run at half their speed, so their deadlines come late.
     SlowClock,
     /// Records say that they end two seconds sooner than their holders believe.
     ShortRecord,
