@@ -2,6 +2,8 @@
 //! stores for the conformance suite, right and wrong ones; the simulation of whole fleets.
 
 pub mod calls;
+#[cfg(all(feature = "gcs", target_os = "linux"))]
+pub mod chaos;
 pub mod faulty;
 pub mod file;
 #[cfg(feature = "gcs")]
