@@ -19,7 +19,7 @@ const NOW: Moment = Moment::from_nanos(1_000 * 1_000_000_000);
 /// Where fences lie: before the present, and before every instant that an estimate takes for the present.
 const FENCES: u64 = STORE_NOW - 500_000;
 /// A fence that is the present: above all others.
-const PRESENT: Fence = Fence::MAX;
+const PRESENT: Fence = 127;
 
 fn span(ticks: Ticks) -> Duration {
     secs(u64::try_from(ticks).expect("a span of time"))
@@ -132,7 +132,7 @@ pub(crate) fn judge(
     sight: Sight,
     plant: Option<Plant>,
 ) -> Option<(Token, Fence)> {
-    let early = if plant == Some(Plant::TakeoverOneTickEarly) { 1 } else { 0 };
+    let early = Ticks::from(plant == Some(Plant::TakeoverOneTickEarly));
     let policy = policy(plant);
     let watched =
         watched.and_then(|(version, age)| Some(Watched { token: token(version)?, since: ago(age) }));
@@ -150,7 +150,7 @@ pub(crate) fn judge(
     };
     let expected = if expected.is_some() { Token::Current } else { Token::Absent };
     let rank = fence.get().checked_sub(FENCES).expect("no fence leads back");
-    let fence = Fence::try_from(rank).unwrap_or(PRESENT);
+    let fence = Fence::try_from(rank).map_or(PRESENT, |rank| rank.min(PRESENT));
     Some(match (plant, current) {
         (Some(Plant::FenceResetOnCreate), None) => (expected, 0),
         (Some(Plant::FenceKeptOnTakeover), Some(current)) => (expected, current.fence),
@@ -194,7 +194,7 @@ pub(crate) fn deadline(write: &Write, applied: Option<Ticks>, plant: Option<Plan
         }
         Some(Plant::AdoptedWriteDatedAtItsRead) if applied.is_none() => confirmed.first_sent = NOW,
         Some(Plant::AdoptedWriteTrustsItsEstimate) if applied.is_none() => {
-            confirmed.error = Some(Duration::ZERO)
+            confirmed.error = Some(Duration::ZERO);
         }
         Some(Plant::StoresDateIgnored) => (confirmed.applied, confirmed.error) = (None, Some(Duration::ZERO)),
         _ => {}

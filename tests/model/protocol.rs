@@ -7,7 +7,8 @@ use stateright::{Model, Property};
 
 use super::decisions::{self, Sight};
 use super::plants::Plant;
-use super::state::{Copy, Invariant, Node, Phase, State, Ticks, Token, Verb};
+use super::state::{Copy, Invariant, Node, Phase, State, Ticks, Verb};
+use super::steps;
 
 /// What is explored.
 #[derive(Clone)]
@@ -160,14 +161,17 @@ impl Model for Protocol {
             Action::Unanswered(node) => self.unanswered(&mut state, node),
             Action::Answered(node) => self.answered(&mut state, node, true),
             Action::AnsweredToNobody(node) => self.answered(&mut state, node, false),
-            Action::Resend(node) => self.resend(&mut state, node),
+            Action::Resend(node) => steps::resend(&mut state, node),
             Action::Abandon(node) => state.retire(node),
             Action::Beat(node, sight) => self.beat(&mut state, node, sight),
             Action::Lose(node) => self.lose(&mut state, node),
             Action::End(node) => self.end(&mut state, node),
             Action::Crash(node) => self.crash(&mut state, node),
             Action::LandLate(index) => self.land_late(&mut state, index),
-            Action::Remove => self.remove(&mut state),
+            Action::Remove => {
+                (state.record, state.is_removed) = (None, true);
+                state.is_written_over();
+            }
         }
         self.forget_what_cannot_land(&mut state);
         let state = state.into_normal_form();
@@ -222,11 +226,5 @@ impl Protocol {
             && state.record.is_some()
             && state.nodes.iter().all(is_settled)
             && !state.late.iter().any(|request| request.verb == Verb::Claim)
-    }
-
-    fn remove(&self, state: &mut State) {
-        state.record = None;
-        state.is_removed = true;
-        state.tokens().filter(|token| **token == Token::Current).for_each(|token| *token = Token::Past);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) enum Invariant {
 
 /// Node `n`'s acquisition, while it lasts, is `n`; one that is over has a number past the nodes'.
 pub(crate) type Owner = u8;
-/// A rank: the numbers themselves make no difference.
+/// A rank below 128: the numbers themselves make no difference.
 pub(crate) type Fence = u8;
 
 #[derive(Debug, Clone, Copy, Hash, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,8 +123,9 @@ pub(crate) struct Hold {
     pub(crate) was_lost: bool,
     /// `engine/heartbeat.rs`: the body on its way.
     pub(crate) beat: Option<Write>,
-    /// Bodies that went unanswered since the last confirmation.
-    pub(crate) in_doubt: Vec<Write>,
+    /// The last body that went unanswered since the last confirmation. The engine remembers all of them; they are a
+    /// tick apart, and a lease is short.
+    pub(crate) in_doubt: Option<Write>,
 }
 
 /// A request without anybody who waits for it.
@@ -189,21 +190,41 @@ impl State {
         self.broken.get_or_insert(invariant);
     }
 
-    /// Every version that anybody remembers.
-    pub(crate) fn tokens(&mut self) -> impl Iterator<Item = &mut Token> {
-        let late = self.late.iter_mut().map(|request| &mut request.expected);
-        late.chain(self.nodes.iter_mut().flat_map(Node::tokens))
+    /// The version that stands there becomes one that has been.
+    pub(crate) fn is_written_over(&mut self) {
+        let pass = |token: &mut Token| {
+            if *token == Token::Current {
+                *token = Token::Past;
+            }
+        };
+        self.late.iter_mut().for_each(|request| pass(&mut request.expected));
+        for node in &mut self.nodes {
+            node.watched.iter_mut().for_each(|(token, _)| pass(token));
+            if let Phase::Hold(hold) = &mut node.phase {
+                pass(&mut hold.token);
+            }
+            for Write { expected, copy, .. } in node.writes() {
+                pass(expected);
+                if let Copy::Applied(token, _) = copy {
+                    pass(token);
+                }
+            }
+        }
     }
 
-    fn fences(&mut self) -> impl Iterator<Item = &mut Fence> {
-        let Self { record, late, nodes, claimed, started, .. } = self;
-        let late = late.iter_mut().map(|request| &mut request.fence);
-        let held = nodes.iter_mut().flat_map(Node::fences);
-        let highest = claimed.iter_mut().chain(started);
-        record.iter_mut().map(|record| &mut record.fence).chain(late).chain(held).chain(highest)
+    pub(crate) fn each_fence(&mut self, mut visit: impl FnMut(&mut Fence)) {
+        self.record.iter_mut().for_each(|record| visit(&mut record.fence));
+        self.late.iter_mut().for_each(|request| visit(&mut request.fence));
+        self.claimed.iter_mut().chain(&mut self.started).for_each(&mut visit);
+        for node in &mut self.nodes {
+            if let Phase::Hold(hold) = &mut node.phase {
+                visit(&mut hold.fence);
+            }
+            node.writes().for_each(|write| visit(&mut write.fence));
+        }
     }
 
-    fn owners(&mut self) -> impl Iterator<Item = &mut Owner> {
+    pub(crate) fn owners(&mut self) -> impl Iterator<Item = &mut Owner> {
         let late = self.late.iter_mut().map(|request| &mut request.owner);
         self.record.iter_mut().map(|record| &mut record.owner).chain(late)
     }
@@ -215,39 +236,6 @@ impl State {
         self.owners().filter(|owner| **owner == number(node)).for_each(|owner| *owner = fresh);
         self.nodes[node].phase = Phase::Idle;
     }
-
-    /// The same state, in the one form that stands for all that differ from it in names only.
-    pub(crate) fn into_normal_form(mut self) -> State {
-        self.nodes.iter_mut().for_each(Node::forget_what_makes_no_difference);
-        let nodes = self.nodes.len();
-        let mut order: Vec<usize> = (0..nodes).collect();
-        order.sort_by(|a, b| self.nodes[*a].cmp(&self.nodes[*b]));
-        if !order.is_sorted() {
-            for owner in self.owners().filter(|owner| usize::from(**owner) < nodes) {
-                *owner = number(order.iter().position(|node| *node == usize::from(*owner)).unwrap_or(0));
-            }
-            self.nodes.sort();
-        }
-        // A dead owner is told from others, and that is all.
-        let mut dead: Vec<Owner> = Vec::new();
-        for owner in self.owners().filter(|owner| usize::from(**owner) >= nodes) {
-            let index = dead.iter().position(|known| known == owner).unwrap_or_else(|| {
-                dead.push(*owner);
-                dead.len() - 1
-            });
-            *owner = number(nodes + index);
-        }
-        // A gap above each, for the next fence.
-        let mut ranks: Vec<Fence> = self.fences().map(|fence| *fence).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        for fence in self.fences() {
-            *fence = number(2 * ranks.binary_search(fence).unwrap_or(0));
-        }
-        self.late.sort();
-        self.late.dedup();
-        self
-    }
 }
 
 pub(crate) fn number(index: usize) -> u8 {
@@ -255,68 +243,13 @@ pub(crate) fn number(index: usize) -> u8 {
 }
 
 impl Node {
-    fn forget_what_makes_no_difference(&mut self) {
-        if let Phase::Hold(hold) = &mut self.phase
-            && hold.left == 0
-        {
-            hold.in_doubt.clear();
-            if let Some(beat) = &mut hold.beat {
-                beat.made = TTL;
-            }
-        }
-        for write in self.writes() {
-            let is_too_late = write.made >= TTL - MARGIN;
-            if is_too_late {
-                (write.made, write.error) = (TTL, Some(0));
-            }
-            match &mut write.copy {
-                Copy::OnItsWay if is_too_late => write.sent = TTL,
-                Copy::Applied(_, left) if is_too_late => (write.sent, *left) = (TTL, 0),
-                Copy::OnItsWay | Copy::Applied(..) => {}
-                Copy::Refused | Copy::Unanswered => write.sent = 0,
-            }
-        }
-    }
-
-    fn writes(&mut self) -> impl Iterator<Item = &mut Write> {
+    pub(crate) fn writes(&mut self) -> impl Iterator<Item = &mut Write> {
         let (write, hold) = match &mut self.phase {
             Phase::Idle => (None, None),
             Phase::Claim(write) | Phase::Release(write) => (Some(write), None),
             Phase::Hold(hold) => (None, Some(hold)),
         };
-        let held = hold.into_iter().flat_map(|hold| hold.in_doubt.iter_mut().chain(&mut hold.beat));
-        write.into_iter().chain(held)
-    }
-
-    fn tokens(&mut self) -> Vec<&mut Token> {
-        let Self { phase, watched, .. } = self;
-        let mut tokens: Vec<&mut Token> = watched.iter_mut().map(|(token, _)| token).collect();
-        let write = match phase {
-            Phase::Idle => None,
-            Phase::Claim(write) | Phase::Release(write) => Some(write),
-            Phase::Hold(hold) => {
-                tokens.push(&mut hold.token);
-                hold.in_doubt.iter_mut().for_each(|write| tokens.push(&mut write.expected));
-                hold.beat.as_mut()
-            }
-        };
-        if let Some(Write { expected, copy, .. }) = write {
-            tokens.push(expected);
-            if let Copy::Applied(token, _) = copy {
-                tokens.push(token);
-            }
-        }
-        tokens
-    }
-
-    fn fences(&mut self) -> Vec<&mut Fence> {
-        match &mut self.phase {
-            Phase::Idle => Vec::new(),
-            Phase::Claim(write) | Phase::Release(write) => vec![&mut write.fence],
-            Phase::Hold(hold) => {
-                let beats = hold.in_doubt.iter_mut().chain(&mut hold.beat).map(|write| &mut write.fence);
-                beats.chain([&mut hold.fence]).collect()
-            }
-        }
+        let beats = hold.into_iter().flat_map(|hold| hold.in_doubt.iter_mut().chain(&mut hold.beat));
+        write.into_iter().chain(beats)
     }
 }

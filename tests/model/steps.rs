@@ -6,9 +6,6 @@ use super::protocol::{Event, Protocol};
 use super::state::{Copy, Hold, Invariant, Phase, Record, State, Token, Write, number};
 use super::store::write;
 
-/// Unanswered bodies that a hold remembers here; the engine remembers all. They are a tick apart, and a lease is short.
-const IN_DOUBT: usize = 1;
-
 /// How a write came out (`write::Outcome`).
 enum Outcome {
     /// With what the store's answer says is left of it, unless the answer was lost.
@@ -55,19 +52,11 @@ impl Protocol {
             // `engine/heartbeat.rs`: one try for each body, and the next is dated anew.
             Phase::Hold(hold) => {
                 if let Some(write) = hold.beat.take() {
-                    hold.in_doubt.truncate(IN_DOUBT - 1);
-                    let body = Write { expected: Token::Past, sent: 0, copy: Copy::Unanswered, ..write };
-                    hold.in_doubt.insert(0, body);
+                    let copy = Copy::Unanswered;
+                    hold.in_doubt = Some(Write { expected: Token::Past, sent: 0, copy, ..write });
                 }
             }
             Phase::Idle => {}
-        }
-    }
-
-    /// `Write::send`, once more.
-    pub(crate) fn resend(&self, state: &mut State, index: usize) {
-        if let Some(write) = write(state, index) {
-            (write.sent, write.copy) = (0, Copy::OnItsWay);
         }
     }
 
@@ -96,10 +85,10 @@ impl Protocol {
             Phase::Release(_) => match (outcome, state.record) {
                 (Outcome::Earlier, Some(_)) => {
                     self.tally.note(Event::ReleasedOverALateBeat);
-                    self.retarget(state, index);
+                    retarget(state, index);
                 }
                 (Outcome::Others, Some(_)) if self.plant == Some(Plant::ReleaseOverAnothersRecord) => {
-                    self.retarget(state, index);
+                    retarget(state, index);
                 }
                 _ => state.retire(index),
             },
@@ -134,8 +123,7 @@ impl Protocol {
             state.breaks(Invariant::I2);
         }
         state.started = state.started.max(Some(fence));
-        let hold =
-            Hold { expires, token, fence, left: until, was_lost: false, beat: None, in_doubt: Vec::new() };
+        let hold = Hold { expires, token, fence, left: until, was_lost: false, beat: None, in_doubt: None };
         state.nodes[index].phase = Phase::Hold(hold);
     }
 
@@ -144,8 +132,8 @@ impl Protocol {
         let Phase::Hold(hold) = &mut state.nodes[index].phase else { return };
         let is_spared = matches!(self.plant, Some(Plant::BeatPastTheDeadline | Plant::NoLatch));
         let expires = sight.expiry();
-        let mut earlier = hold.in_doubt.iter().filter_map(|write| write.expires);
-        let is_new = hold.expires != expires && earlier.all(|earlier| earlier != expires);
+        let is_new =
+            hold.expires != expires && hold.in_doubt.is_none_or(|write| write.expires != Some(expires));
         if !is_new || !(decisions::is_live(hold.left) || is_spared) {
             return;
         }
@@ -167,8 +155,8 @@ impl Protocol {
             }
             (Outcome::Earlier, Some(Record { expires: Some(expires), .. })) => {
                 (hold.token, hold.expires) = (Token::Current, expires);
-                let landed = hold.in_doubt.iter().find(|body| body.expires == Some(expires));
-                landed.and_then(|body| decisions::deadline(body, None, self.plant))
+                let landed = hold.in_doubt.filter(|body| body.expires == Some(expires));
+                landed.and_then(|body| decisions::deadline(&body, None, self.plant))
             }
             _ => {
                 if record.is_some_and(|record| record.owner == number(index) && record.expires.is_some()) {
@@ -181,7 +169,7 @@ impl Protocol {
         };
         // A write whose validity nobody can tell confirms nothing.
         let Some(until) = until else { return };
-        hold.in_doubt.clear();
+        hold.in_doubt = None;
         match decisions::extend(hold.left, until) {
             Some(left) => {
                 hold.left = left;
@@ -215,17 +203,24 @@ impl Protocol {
         }
     }
 
-    /// `Write::retarget`
-    fn retarget(&self, state: &mut State, index: usize) {
-        if let Some(write) = write(state, index) {
-            *write = send(Token::Current, None, write.fence, None);
-        }
-    }
-
     /// Nothing is left of it but what the network owns. Started anew, it is like any node that has just looked away.
     pub(crate) fn crash(&self, state: &mut State, index: usize) {
         self.give_up(state, index);
         state.retire(index);
+    }
+}
+
+/// `Write::send`, once more.
+pub(crate) fn resend(state: &mut State, index: usize) {
+    if let Some(write) = write(state, index) {
+        (write.sent, write.copy) = (0, Copy::OnItsWay);
+    }
+}
+
+/// `Write::retarget`
+fn retarget(state: &mut State, index: usize) {
+    if let Some(write) = write(state, index) {
+        *write = send(Token::Current, None, write.fence, None);
     }
 }
 

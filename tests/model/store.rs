@@ -20,7 +20,7 @@ impl Protocol {
             (_, Some(before)) if before.expires.is_none() => state.breaks(Invariant::I9),
             _ => {}
         }
-        state.tokens().filter(|token| **token == Token::Current).for_each(|token| *token = Token::Past);
+        state.is_written_over();
         state.record = Some(Record { owner, expires, fence });
         true
     }
