@@ -142,6 +142,17 @@ pub mod simulation {
     pub use crate::clock::Moment;
     pub use crate::policy::Policy;
     pub use crate::world::{BoxFuture, World};
+
+    /// The engine's decisions, for a model of the protocol that makes the same.
+    #[doc(hidden)]
+    pub mod decisions {
+        pub use crate::engine::loss::{Deadline, Standing};
+        pub use crate::engine::step::{
+            Confirmed, RecordFault, Refusal, Step, View, Watched, after_refusal, beat_due, deadline,
+            is_useful, judge,
+        };
+        pub use crate::engine::store_time::Reading;
+    }
 }
 
 #[cfg(doctest)]

@@ -1,29 +1,12 @@
 //! Each trouble at each step: what the caller gets, what it costs, and what is left in the record. `matrix.md` is the
 //! table, and says how to read it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tako_lock_tests::matrix::cells;
 use tokio::task::JoinSet;
 
 use crate::cell::{Cell, STEPS, Step, TROUBLES, Trouble};
-
-type Cells = BTreeMap<(String, String), String>;
-
-/// The cells of `matrix.md`, by trouble and step.
-fn table() -> Cells {
-    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
-    let mut lines = include_str!("matrix.md").lines().filter(|line| line.starts_with('|')).map(cells);
-    let steps = lines.next().expect("a line with the steps");
-    let mut table = Cells::new();
-    for line in lines.skip(1) {
-        for (step, cell) in steps.iter().zip(&line).skip(2).filter(|(step, _)| !step.is_empty()) {
-            let before = table.insert((line[1].clone(), step.clone()), cell.clone());
-            assert_eq!(before, None, "{} at {step} stands there twice", line[1]);
-        }
-    }
-    table
-}
 
 /// Whether `seen` is what the table says. `*` stands for two or more: as often as the pauses between tries allow.
 fn agrees(told: &str, seen: &str) -> bool {
@@ -49,15 +32,15 @@ async fn play(cells: impl Iterator<Item = (Step, Trouble)>) -> Vec<(Step, Troubl
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_trouble_at_each_step_comes_out_as_the_table_says() {
-    let table = table();
+    let table = cells(include_str!("matrix.md"));
     let wrong = |(step, trouble, seen): &(Step, Trouble, String)| {
         let told = table.get(&(format!("{trouble:?}"), format!("{step:?}")));
         let is_right = told.is_some_and(|told| agrees(told, seen));
         (!is_right).then(|| format!("{trouble:?} at {step:?}: told {told:?}, seen `{seen}`"))
     };
-    let cells: Vec<_> = STEPS.into_iter().flat_map(|step| TROUBLES.map(|trouble| (step, trouble))).collect();
-    assert_eq!(table.len(), cells.len(), "the table has a cell for each trouble at each step, and no other");
-    let played = play(cells.into_iter()).await;
+    let all: Vec<_> = STEPS.into_iter().flat_map(|step| TROUBLES.map(|trouble| (step, trouble))).collect();
+    assert_eq!(table.len(), all.len(), "the table has a cell for each trouble at each step, and no other");
+    let played = play(all.into_iter()).await;
     // A machine that is busy with other things adds timeouts of its own. What is wrong is wrong a second time.
     let doubtful: Vec<_> = played.iter().filter(|cell| wrong(cell).is_some()).collect();
     for cell in &doubtful {

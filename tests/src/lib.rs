@@ -1,5 +1,5 @@
 //! Helpers of the tests: a store that misbehaves on request, a witness of exclusion, a host with a clock of its own;
-//! stores for the conformance suite, right and wrong ones; the simulation of whole fleets.
+//! stores for the conformance suite, right and wrong ones; the simulation of whole fleets; tables of what is expected.
 
 pub mod calls;
 #[cfg(all(feature = "gcs", target_os = "linux"))]
@@ -14,6 +14,7 @@ pub mod gcs_engine;
 pub mod gcs_server;
 pub mod host;
 pub mod limited;
+pub mod matrix;
 pub mod sim;
 pub mod table;
 pub mod threads;

@@ -12,44 +12,49 @@ use crate::clock::Moment;
 const LOST: u64 = 0;
 const ENDED: u64 = 1;
 
+/// How a hold stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub enum Standing {
+    /// Good.
     Live,
+    /// Its deadline has passed, or its record is somebody else's.
     Lost,
     /// Given back, by the holder itself.
     Ended,
 }
 
-pub(super) struct Deadline(AtomicU64);
+/// Until when a hold may count on its lease, and whether it is over.
+pub struct Deadline(AtomicU64);
 
 impl Deadline {
-    pub(super) fn new(at: Moment) -> Deadline {
+    /// Of a hold that is live until `at`.
+    pub fn new(at: Moment) -> Deadline {
         Deadline(AtomicU64::new(at.as_nanos()))
     }
 
     /// How the hold stands at `now`. A deadline found passed is latched as lost.
-    pub(super) fn standing(&self, now: Moment) -> Standing {
+    pub fn standing(&self, now: Moment) -> Standing {
         self.settle(now, None)
     }
 
     /// Moves the deadline on, unless the hold is over: a holder past its deadline never renews, it has lost.
-    pub(super) fn extend(&self, now: Moment, to: Moment) -> Standing {
+    pub fn extend(&self, now: Moment, to: Moment) -> Standing {
         self.settle(now, Some(to.as_nanos()))
     }
 
     /// Ends the hold by its holder's will; tells how it stood just before.
-    pub(super) fn end(&self, now: Moment) -> Standing {
+    pub fn end(&self, now: Moment) -> Standing {
         self.settle(now, Some(ENDED))
     }
 
     /// Ends the hold as lost, whatever the clock says; tells whether it was live until now.
-    pub(super) fn lose(&self) -> bool {
+    pub fn lose(&self) -> bool {
         let is_live = |word| (word > ENDED).then_some(LOST);
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, is_live).is_ok()
     }
 
     /// The deadline of a hold that is not over.
-    pub(super) fn get(&self) -> Option<Moment> {
+    pub fn get(&self) -> Option<Moment> {
         let word = self.0.load(Ordering::Acquire);
         (word > ENDED).then(|| Moment::from_nanos(word))
     }

@@ -42,14 +42,20 @@ mod claim;
 mod cloud;
 mod heartbeat;
 mod hold;
-mod loss;
+#[cfg_attr(not(feature = "simulation"), allow(unreachable_pub, reason = "public by way of `simulation`"))]
+pub(crate) mod loss;
 mod queue;
 mod release;
 mod scope;
 mod shutdown;
-mod step;
+#[cfg_attr(
+    not(feature = "simulation"),
+    allow(unreachable_pub, unnameable_types, reason = "public by way of `simulation`")
+)]
+pub(crate) mod step;
 mod store;
-mod store_time;
+#[cfg_attr(not(feature = "simulation"), allow(unreachable_pub, reason = "public by way of `simulation`"))]
+pub(crate) mod store_time;
 mod visit;
 mod write;
 

@@ -11,28 +11,37 @@ use crate::policy::Policy;
 
 /// A record version that one process has been looking at, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Watched {
-    pub(super) token: Token,
-    pub(super) since: Moment,
+pub struct Watched {
+    /// Which version.
+    pub token: Token,
+    /// When it was seen first.
+    pub since: Moment,
 }
 
 /// What a campaigner goes by.
-pub(super) struct View<'a> {
-    pub(super) now: Moment,
+pub struct View<'a> {
+    /// When it last looked at the record.
+    pub now: Moment,
     /// The store's time, when it is known.
-    pub(super) store: Option<Reading>,
+    pub store: Option<Reading>,
     /// The store has just been asked for its time: it will not be known any better.
-    pub(super) is_fresh: bool,
+    pub is_fresh: bool,
     /// The version that was seen at the last look, when it was seen first.
-    pub(super) watched: Option<&'a Watched>,
-    pub(super) policy: &'a Policy,
+    pub watched: Option<&'a Watched>,
+    /// The timing that all engines run under.
+    pub policy: &'a Policy,
 }
 
 /// What a campaigner does next, given the record as last seen.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// The lock is free: swap on this token, with this fence.
-    Take { expected: Option<Token>, fence: Fence },
+    Take {
+        /// On which version; `None` while there is no record.
+        expected: Option<Token>,
+        /// The fence of the hold that is asked for.
+        fence: Fence,
+    },
     /// Somebody holds it.
     Wait,
     /// It may have expired, but the store's time is not known well enough to say so: ask the store first.
@@ -43,8 +52,13 @@ pub(super) enum Step {
 
 /// Why a record is left alone.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum RecordFault {
-    Foreign { found: Arc<str> },
+pub enum RecordFault {
+    /// It is another lock's.
+    Foreign {
+        /// The identity that it bears.
+        found: Arc<str>,
+    },
+    /// There is no higher fence.
     FenceExhausted,
 }
 
@@ -59,7 +73,7 @@ impl From<RecordFault> for BackendError {
 }
 
 /// Decides what a campaigner for `lock` does, having seen `stored` in the record's place.
-pub(super) fn judge(lock: &str, stored: Option<&Stored>, view: &View<'_>) -> Step {
+pub fn judge(lock: &str, stored: Option<&Stored>, view: &View<'_>) -> Step {
     let Some(Stored { record, token }) = stored else {
         return match view.store {
             // A new record starts above all that may have been handed out under one that was removed: not behind the
@@ -121,7 +135,7 @@ fn expiry(expires: StoreTime, token: &Token, view: &View<'_>) -> Expiry {
 
 /// What a record that refused a write, or was found in its place, says about that write.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// It is our write: it landed, and its answer was lost.
     Ours(Token),
     /// It is another write by the same owner.
@@ -131,7 +145,7 @@ pub(super) enum Refusal {
 }
 
 /// Tells whose write `stored` is, seen from the one that wrote `ours`.
-pub(super) fn after_refusal(ours: &Record, stored: Option<Stored>) -> Refusal {
+pub fn after_refusal(ours: &Record, stored: Option<Stored>) -> Refusal {
     match stored {
         // A hold never writes the same `expires` twice, so owner and expiry identify one write.
         Some(stored) if stored.record.owner == ours.owner && stored.record.expires == ours.expires => {
@@ -146,21 +160,21 @@ pub(super) fn after_refusal(ours: &Record, stored: Option<Stored>) -> Refusal {
 }
 
 /// One confirmed write of a lease, as its validity is reckoned.
-pub(crate) struct Confirmed {
+pub struct Confirmed {
     /// Before the first send of this very body.
-    pub(super) first_sent: Moment,
+    pub first_sent: Moment,
     /// When its outcome was known.
-    pub(super) known: Moment,
+    pub known: Moment,
     /// Before the send that was answered, and the store's time of the write; unknown after a lost answer.
-    pub(super) applied: Option<(Moment, StoreTime)>,
+    pub applied: Option<(Moment, StoreTime)>,
     /// What the record says.
-    pub(super) expires: StoreTime,
+    pub expires: StoreTime,
     /// How far off the store's time may have been when `expires` was reckoned; `None` when it was a guess.
-    pub(super) error: Option<Duration>,
+    pub error: Option<Duration>,
 }
 
 /// Until when the holder may count on a confirmed write; `None` when nobody can tell.
-pub(super) fn deadline(write: &Confirmed, policy: &Policy) -> Option<Moment> {
+pub fn deadline(write: &Confirmed, policy: &Policy) -> Option<Moment> {
     // Counted from before the request left. The store may have applied it at any instant since, so a deadline
     // counted from the answer could outlive the record.
     let by_send = write.first_sent.plus(policy.ttl);
@@ -176,12 +190,12 @@ pub(super) fn deadline(write: &Confirmed, policy: &Policy) -> Option<Moment> {
 /// When the next heartbeat is due for a lease that is good until `deadline`, as became known at `known`. After a
 /// write that took long, or that the store found less left of than was reckoned, that is soon: but no sooner than
 /// the store takes another write of one record.
-pub(super) fn beat_due(deadline: Moment, known: Moment, policy: &Policy) -> Moment {
+pub fn beat_due(deadline: Moment, known: Moment, policy: &Policy) -> Moment {
     deadline.minus(policy.slack()).max(known.plus(policy.pace))
 }
 
 /// Whether a lease that is good until `deadline` is worth starting work under.
-pub(super) fn is_useful(deadline: Moment, now: Moment, policy: &Policy) -> bool {
+pub fn is_useful(deadline: Moment, now: Moment, policy: &Policy) -> bool {
     deadline.since(now) >= policy.useful
 }
 

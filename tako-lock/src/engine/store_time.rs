@@ -14,9 +14,11 @@ use crate::policy::Policy;
 
 /// The store's time at one instant, give or take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reading {
-    pub(super) time: StoreTime,
-    pub(super) error: Duration,
+pub struct Reading {
+    /// What it is most likely to be.
+    pub time: StoreTime,
+    /// How far off that may be, either way.
+    pub error: Duration,
 }
 
 impl Reading {
