@@ -15,7 +15,7 @@
 //! machine share and which the engine goes by. It said "held" at some instant between the stamps, no more is known: a
 //! process may be stopped between a stamp and the look, so an earlier hold is only ever charged with the stamp **before**
 //! a look, and a later hold is given credit from the stamp before its first. What is reported is then certain, whatever
-//! was stopped when; looks whose stamps lie far apart are counted, to show that this happens. H1 and H2 are holds, H1
+//! was stopped when. Looks whose stamps lie far apart are counted: they are rare. H1 and H2 are holds, H1
 //! with the lower fence, so that H1 was granted first.
 //!
 //! 1. **By the clock** (I1, I4): H2's code runs, and a later look of H1 still said "held".
