@@ -1,10 +1,11 @@
 //! The macros of [`tako-lock`](https://docs.rs/tako-lock), which re-exports them: use them through that crate.
 //!
-//! parse (`args`, `item`) → validate (`validate`, `placement`) → expand (`expand`), pure over `proc_macro2`.
+//! `entry`: parse (`args`, `item`) → validate (`validate`, `placement`) → expand (`expand`), pure over `proc_macro2`.
 
 mod advice;
 mod args;
 mod diag;
+mod entry;
 mod expand;
 mod item;
 mod look_alike;
@@ -18,12 +19,6 @@ mod soup;
 mod tokens;
 mod validate;
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-
-use crate::diag::Faults;
-use crate::item::Item;
-use crate::validate::{Call, Caller};
-
 /// Declares a lock: `lock!("reindex")`. It is `tako::prelude::lock!` that is meant to be called: that one names its own
 /// crate first, then what the user wrote.
 ///
@@ -32,7 +27,7 @@ use crate::validate::{Call, Caller};
 #[doc(hidden)]
 #[proc_macro]
 pub fn __lock(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    bang(input.into()).into()
+    entry::bang(input.into()).into()
 }
 
 /// Puts a lock on an `async fn`, or gives a `static` its lock.
@@ -40,46 +35,5 @@ pub fn __lock(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 /// Use it as [`#[tako::lock("…")]`](https://docs.rs/tako-lock/latest/tako/attr.lock.html), where it is explained.
 #[proc_macro_attribute]
 pub fn lock(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    attribute(arguments.into(), item.into()).into()
-}
-
-fn bang(input: TokenStream) -> TokenStream {
-    let mut trees = input.into_iter();
-    let Some(krate) = trees.next() else { return TokenStream::new() };
-    let call = Call { caller: Caller::Bang, example: "reindex".to_owned(), span: Span::call_site() };
-    let mut faults = Faults::default();
-    let name = validate::name(&call, &args::parse(trees.collect()), &mut faults);
-    match name {
-        Some(name) if faults.is_empty() => expand::lock(&krate, &name.token()),
-        _ => expand::refused_lock(&faults),
-    }
-}
-
-fn attribute(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    // Found where the user's item stands: a dependency under another name needs only `use other as tako;` there.
-    let krate = TokenTree::Ident(Ident::new("tako", Span::call_site()));
-    let item = item::parse(item.into_iter().collect());
-    let example = placement::example(&item);
-    let mut call = Call { caller: Caller::Attribute, example, span: Span::call_site() };
-    let mut faults = Faults::default();
-    let name = validate::name(&call, &args::parse(arguments), &mut faults);
-    if let Some(name) = &name {
-        // From here on, messages that show the whole attribute show the user's own.
-        call.example = name.value();
-    }
-    let name = name.map(|name| name.token());
-    match item {
-        Item::Static(item) => {
-            placement::static_item(&item, &mut faults);
-            match name {
-                Some(name) if faults.is_empty() => expand::static_item(&krate, &item, &name),
-                _ => expand::refused_static(&item, &faults),
-            }
-        }
-        Item::Function(item) => placement::function(&krate, &call, *item, name, faults),
-        Item::Other(item) => {
-            placement::other(&item, &mut faults);
-            expand::refused_other(&item.trees, item.may_be_in_impl(), &faults)
-        }
-    }
+    entry::attribute(arguments.into(), item.into()).into()
 }

@@ -195,5 +195,12 @@ mod tests {
         clock.learn(at(1_000), at(1_010), StoreTime::from_millis(1_000));
         clock.learn(at(2_000), at(2_100), StoreTime::from_millis(3_600_000));
         assert_eq!(clock.read(at(2_050)).unwrap().time, StoreTime::from_millis(3_600_000));
+        // However much worse it is: only one that agrees has to be better.
+        for (dated, then) in [(9_000, 10_000), (500, 1_500), (3_000, 3_995)] {
+            let clock = StoreClock::default();
+            clock.learn(at(1_000), at(1_010), StoreTime::from_millis(1_000));
+            clock.learn(at(2_000), at(4_000), StoreTime::from_millis(dated));
+            assert_eq!(clock.read(at(4_000)).unwrap().time, StoreTime::from_millis(then));
+        }
     }
 }
