@@ -186,8 +186,8 @@ mod tests {
     fn is_legal(text: &str, may_start_with_digit: bool) -> bool {
         (1..=64).contains(&text.chars().count())
             && text.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '-'))
-            && text.starts_with(|first| {
-                matches!(first, 'a'..='z') || may_start_with_digit && matches!(first, '0'..='9')
+            && text.starts_with(|first: char| {
+                first.is_ascii_lowercase() || may_start_with_digit && first.is_ascii_digit()
             })
             && !text.ends_with('-')
             && !text.contains("--")

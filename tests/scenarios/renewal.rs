@@ -150,8 +150,11 @@ async fn a_heartbeat_is_sent_when_it_is_due_whatever_else_is_held() {
     p1.link.on(beats().first(1), Fault::Slow { there: Duration::ZERO, back: millis(2_500) });
     let first = p1.start(&witness, secs(40));
     sleep(secs(12)).await;
-    let ctx = p1.ctx();
-    OTHER_LOCK.run(&ctx, async |_| Ok::<_, LockError>(sleep(secs(9)).await)).await.expect("held");
+    let other = async |_| {
+        sleep(secs(9)).await;
+        Ok::<_, LockError>(())
+    };
+    OTHER_LOCK.run(&p1.ctx(), other).await.expect("held");
     let sent: Vec<_> = p1.link.requests().into_iter().filter(|request| request.verb == Verb::Beat).collect();
     assert_eq!(sent.len(), 2, "one at 10 s, one at 20 s: {sent:?}");
     first.await.unwrap().expect("kept up");
