@@ -59,6 +59,7 @@ async fn work_that_outlasts_the_grace_is_left_to_lapse_and_never_released_early(
     let left: Vec<_> = shutdown.left_to_lapse().iter().map(tako::LeftToLapse::lock).collect();
     assert_eq!(left, ["reindex"], "what was left is named");
     assert_eq!(shutdown.left_to_lapse()[0].fence(), witness.stays()[0].fence, "by its fence");
+    assert_eq!(shutdown.left_to_lapse()[0].held_for(), table.now(), "and since when");
     let writes = p1.link.writes();
     next.await.unwrap().expect("P2 follows");
     let last = table.last_write_of(&table.history()[0].record.owner).unwrap();

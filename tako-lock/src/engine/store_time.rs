@@ -152,7 +152,7 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Moment, StoreClock, StoreTime};
+    use super::{Duration, Moment, Reading, StoreClock, StoreTime};
 
     const fn at(millis: u64) -> Moment {
         Moment::from_nanos(millis * 1_000_000)
@@ -202,5 +202,16 @@ mod tests {
             clock.learn(at(2_000), at(4_000), StoreTime::from_millis(dated));
             assert_eq!(clock.read(at(4_000)).unwrap().time, StoreTime::from_millis(then));
         }
+    }
+
+    #[test]
+    fn a_hold_never_writes_the_same_expiry_twice() {
+        let engine = crate::Engine::memory();
+        let shared = &engine.inner.shared;
+        let reading = Reading { time: StoreTime::from_millis(1_000), error: Duration::ZERO };
+        let expires = |last| shared.expiry_from(Some(reading), last).0.as_millis();
+        assert_eq!(expires(None), 31_000);
+        assert_eq!(expires(Some(StoreTime::from_millis(30_999))), 31_000);
+        assert_eq!(expires(Some(StoreTime::from_millis(31_000))), 31_001);
     }
 }
