@@ -5,6 +5,10 @@ use std::str::FromStr;
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
+use crate::entry::{attribute, bang};
+use crate::name_rules;
+use crate::naming;
+
 /// Enough letters for every rule to be met; half of the soups start from something sensible.
 const WORDS: &[&str] = &[
     "async",
@@ -195,6 +199,12 @@ fn texts(written: &TokenStream) -> Vec<Option<String>> {
     texts
 }
 
+/// What `lock!(…)` is answered with.
+fn called(written: TokenStream) -> TokenStream {
+    let krate = TokenTree::Ident(Ident::new("tako", Span::call_site()));
+    bang([krate].into_iter().chain(written).collect())
+}
+
 fn refused(output: &TokenStream) -> bool {
     output.to_string().contains("compile_error !")
 }
@@ -207,12 +217,7 @@ fn lock_answers_every_soup() {
             [Some(name)] => crate::name_rules::check(name).is_ok(),
             _ => false,
         };
-        let output = crate::bang(
-            [TokenTree::Ident(Ident::new("tako", Span::call_site()))]
-                .into_iter()
-                .chain(written.clone())
-                .collect(),
-        );
+        let output = called(written.clone());
         reads_again(&written, &output)?;
         if refused(&output) == legal { Err(format!("refused: {}, legal: {legal}", !legal)) } else { Ok(()) }
     });
@@ -237,12 +242,38 @@ fn cron_answers_every_soup() {
             _ => false,
         };
         let krate = TokenTree::Ident(Ident::new("tako", Span::call_site()));
-        let output = crate::cron_bang([krate].into_iter().chain(written.clone()).collect());
+        let output = crate::entry::cron_bang([krate].into_iter().chain(written.clone()).collect());
         reads_again(&written, &output)?;
         if refused(&output) == legal {
             Err(format!("refused: {}, legal: {legal}: {written}", !legal))
         } else {
             Ok(())
+        }
+    });
+}
+
+/// The macros take exactly the names that the library takes, and offer none that they would refuse.
+#[test]
+fn a_name_is_legal_to_the_macros_exactly_when_it_is_to_the_library() {
+    const LETTERS: &[char] =
+        &['a', 'b', 'z', 'a', 'b', '0', '9', '-', '-', 'A', '_', '/', '\u{435}', '\u{200b}', '"'];
+    each_seed(|chance| {
+        let length = [0, 1, 3, 8, 63, 64, 65][chance.below(7)];
+        let letters = if length > 8 { 5 } else { LETTERS.len() };
+        let name: String = (0..length).map(|_| LETTERS[chance.below(letters)]).collect();
+        let legal = name_rules::check(&name).is_ok();
+        let literal = TokenStream::from(TokenTree::Literal(Literal::string(&name)));
+        let item = TokenStream::from_str("pub static L: Lock;").unwrap_or_default();
+        if refused(&called(literal.clone())) == legal || refused(&attribute(literal, item)) == legal {
+            return Err(format!("{name:?} is legal: {legal}"));
+        }
+        match naming::repair(&name) {
+            Some(repaired) if name_rules::check(&repaired).is_err() => {
+                Err(format!("{name:?} became {repaired:?}"))
+            }
+            Some(repaired) if legal && repaired != name => Err(format!("{name:?} became {repaired:?}")),
+            None if legal => Err(format!("{name:?} is not its own repair")),
+            _ => Ok(()),
         }
     });
 }
@@ -256,7 +287,7 @@ fn the_attribute_answers_every_soup() {
             chance.dish()
         };
         let item = chance.dish();
-        let output = crate::attribute(arguments, item.clone());
+        let output = attribute(arguments, item.clone());
         reads_again(&item, &output)?;
         let expanded = output.to_string().contains("__private");
         if refused(&output) == expanded { Err(format!("neither or both: {output}")) } else { Ok(()) }
@@ -268,7 +299,7 @@ fn the_attribute_answers_every_soup() {
 fn a_refused_attribute_keeps_the_item() {
     each_seed(|chance| {
         let item = chance.dish();
-        let output = crate::attribute(TokenStream::new(), item.clone());
+        let output = attribute(TokenStream::new(), item.clone());
         let mut kept = flat(output).into_iter();
         let mut written = flat(item);
         // A declaration without a body gets one, in the place of its `;`.

@@ -86,7 +86,9 @@ fn part_fault(part: &str) -> Option<NameFault> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Namespace, check, part_fault};
+    use proptest::prelude::*;
+
+    use super::{MAX_LEN, Namespace, check, part_fault};
 
     #[test]
     fn the_path_is_the_specifications_for_hyphen_free_parts() {
@@ -163,5 +165,53 @@ mod tests {
         }
         assert!(Namespace::new(&"1".repeat(64), "prod").is_ok());
         assert!(Namespace::new(&"1".repeat(65), "prod").is_err());
+    }
+
+    /// A legal part of up to the longest length, made by the rules' own words.
+    fn part(first: &'static str) -> impl Strategy<Value = String> {
+        let word = "[a-z0-9]{1,12}";
+        (first, proptest::collection::vec(word, 0..12)).prop_map(|(first, words)| {
+            let mut part = [vec![first], words].concat().join("-");
+            part.truncate(MAX_LEN);
+            part.trim_end_matches('-').to_owned()
+        })
+    }
+
+    /// Texts near the edge of what is legal.
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof![part("[a-z0-9-][a-z0-9]{0,9}"), "[a-c0-1-]{0,8}", "[a-z]{62,67}", ".{0,8}"]
+    }
+
+    /// The rules as the specification words them.
+    fn is_legal(text: &str, may_start_with_digit: bool) -> bool {
+        (1..=64).contains(&text.chars().count())
+            && text.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '-'))
+            && text.starts_with(|first: char| {
+                first.is_ascii_lowercase() || may_start_with_digit && first.is_ascii_digit()
+            })
+            && !text.ends_with('-')
+            && !text.contains("--")
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_a_name_exactly_when_it_keeps_every_rule(text in text()) {
+            prop_assert_eq!(check(&text).is_ok(), is_legal(&text, false));
+            prop_assert_eq!(Namespace::new(&text, "prod").is_ok(), is_legal(&text, true));
+            prop_assert_eq!(Namespace::new("app", &text).is_ok(), is_legal(&text, true));
+        }
+
+        #[test]
+        fn paths_are_one_to_one_up_to_the_longest_names(
+            app in part("[a-z0-9][a-z0-9]{0,9}"),
+            env in part("[a-z0-9][a-z0-9]{0,9}"),
+            name in part("[a-z][a-z0-9]{0,9}"),
+        ) {
+            prop_assert!(check(&name).is_ok(), "{}", name);
+            let key = Namespace::new(&app, &env).unwrap().key(&name);
+            prop_assert!(key.path().len() <= 272, "more than a backend has to take: {}", key.path());
+            prop_assert_eq!(decode(key.path()), Some((app.clone(), env.clone(), name.clone())));
+            prop_assert_eq!(&**key.lock(), format!("{app}/{env}/{name}"));
+        }
     }
 }

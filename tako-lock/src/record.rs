@@ -155,6 +155,8 @@ pub struct Record {
 }
 
 /// The fields of a record that this version does not know: what a newer one has written.
+///
+/// Numbers are carried through as far as JSON's readers agree on them: integers of 64 bits, and doubles to the last bit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Extra(Option<Arc<Fields>>);
 
@@ -241,6 +243,10 @@ impl Record {
 }
 
 #[cfg(test)]
+#[path = "record_properties.rs"]
+mod properties;
+
+#[cfg(test)]
 mod tests {
     use super::{Fence, Owner, Record, StoreTime};
 
@@ -257,7 +263,10 @@ mod tests {
 
     #[test]
     fn fields_of_a_newer_version_are_carried_through() {
-        let text = SAMPLE.replace('}', r#","mark":{"tick":"x","n":[1,2.5,null]},"z":18446744073709551615}"#);
+        let text = SAMPLE.replace(
+            '}',
+            r#","mark":{"tick":"x","n":[1,2.5,-1.275496066600135e112,null]},"z":18446744073709551615}"#,
+        );
         let mut record = Record::from_json(text.as_bytes()).unwrap();
         let parsed = |text: &[u8]| serde_json::from_slice::<serde_json::Value>(text).unwrap();
         assert_eq!(parsed(&record.to_json().unwrap()), parsed(text.as_bytes()));

@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use tako::backend::MemoryLease;
 use tako::{Ctx, Engine, Fence, LockError};
+use tako_lock_tests::faulty::{Fault, beats};
 use tako_lock_tests::table::Table;
 use tako_lock_tests::witness::Witness;
 use tako_lock_tests::{LOCK, millis, secs};
+use tokio::runtime::Builder;
+use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 async fn is_free(engine: &Engine) -> bool {
@@ -90,6 +93,33 @@ fn a_future_that_outlives_its_runtime_gives_back_where_it_is_dropped() {
     drop(first);
     drop(work);
     assert!(runtime().block_on(is_free(&engine)), "I7: given back without a runtime");
+}
+
+#[test]
+fn a_hold_that_outlives_its_runtime_is_kept_up_on_the_next() {
+    let runtime = || Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    // Between two heartbeats, and while one is on its way.
+    for moved_at in [secs(5), millis(10_500)] {
+        let first = runtime();
+        let (table, p1) = first.block_on(async {
+            let table = Table::new();
+            let p1 = table.process("P1");
+            (table, p1)
+        });
+        p1.link.on(beats().first(1), Fault::LostRequest);
+        let (ctx, moved) = (p1.ctx(), Notify::new());
+        let mut work = Box::pin(LOCK.run(&ctx, async |ctx| {
+            moved.notified().await;
+            sleep(secs(65)).await;
+            ctx.check()
+        }));
+        first
+            .block_on(async { assert!(timeout(moved_at, work.as_mut()).await.is_err(), "the replay: held") });
+        drop(first);
+        moved.notify_one();
+        runtime().block_on(work).expect("I5: kept up on the runtime where its work goes on");
+        drop(table);
+    }
 }
 
 #[tokio::test(start_paused = true)]

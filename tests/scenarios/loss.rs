@@ -209,3 +209,21 @@ async fn a_clock_that_hangs_does_not_hold_up_the_news_of_a_loss() {
         .await;
     assert!(matches!(outcome, Err(LockError::Lost(_))), "{outcome:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_slept_through_its_lease_is_told_of_no_error_that_was_none() {
+    let table = Table::new();
+    let p1 = table.process("P1");
+    let outcome = LOCK
+        .run(&p1.ctx(), async |ctx| {
+            sleep(secs(15)).await;
+            tokio::time::advance(secs(60)).await;
+            ctx.check()
+        })
+        .await;
+    let Err(LockError::Lost(lost)) = outcome else { panic!("I4: a loss is told, and not {outcome:?}") };
+    assert!(
+        matches!(lost.cause(), LossCause::Expired { last_error: None }),
+        "the one heartbeat that was sent was well: {lost:?}"
+    );
+}

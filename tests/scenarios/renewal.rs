@@ -7,7 +7,8 @@ use tako::{LockError, LossCause, policy};
 use tako_lock_tests::faulty::{Fault, Verb, all_calls, beats, claims, loads, releases, writes};
 use tako_lock_tests::table::{Process, Table};
 use tako_lock_tests::witness::Witness;
-use tako_lock_tests::{LOCK, millis, secs};
+use tako_lock_tests::{LOCK, OTHER_LOCK, millis, secs};
+use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
 /// From here on nothing happens any more: no request, and the record is free.
@@ -125,6 +126,53 @@ async fn no_heartbeat_outlives_its_hold() {
         sleep(secs(50)).await;
         assert!(table.is_free(), "I9: a heartbeat that {what} does not revive the hold");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_heartbeats_in_doubt_the_one_that_landed_counts() {
+    let table = Table::new();
+    let p1 = table.process("P1");
+    // Sent at 10 s and 13 s. The third finds the first in the record, and it is all that the lease is good for.
+    p1.link.on(beats().first(1), Fault::LostReply);
+    p1.link.on(beats().first(1), Fault::LostRequest);
+    p1.link.on(beats().after(1), Fault::LostRequest);
+    let (at, _) = until_lost(&table, &p1).await;
+    let good_until = secs(10) + policy::TTL - policy::MARGIN;
+    assert!(at <= good_until, "I1: the second never landed, and counts for nothing: until {at:?}");
+    assert!(at >= good_until - secs(1), "I5: the first landed, so it counts: not only until {at:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_heartbeat_is_sent_when_it_is_due_whatever_else_is_held() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    // Its first heartbeat is on its way while another hold begins: then the other's is the next that is known to be due.
+    p1.link.on(beats().first(1), Fault::Slow { there: Duration::ZERO, back: millis(2_500) });
+    let first = p1.start(&witness, secs(40));
+    sleep(secs(12)).await;
+    let other = async |_| {
+        sleep(secs(9)).await;
+        Ok::<_, LockError>(())
+    };
+    OTHER_LOCK.run(&p1.ctx(), other).await.expect("held");
+    let sent: Vec<_> = p1.link.requests().into_iter().filter(|request| request.verb == Verb::Beat).collect();
+    assert_eq!(sent.len(), 2, "one at 10 s, one at 20 s: {sent:?}");
+    first.await.unwrap().expect("kept up");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hung_heartbeat_ends_with_its_hold() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    p1.link.on(beats(), Fault::LostRequest);
+    p1.work(&witness, millis(10_500)).await.expect("given back while the heartbeat hangs");
+    tokio::task::yield_now().await;
+    assert_eq!(table.now(), millis(10_500), "the replay: the heartbeat would hang for 2.5 s more");
+    assert_eq!(
+        Handle::current().metrics().num_alive_tasks(),
+        0,
+        "I7: nothing is left of a hold that is over"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tako::{CancelCause, LockError, policy};
-use tako_lock_tests::faulty::{Fault, Verb, claims, releases};
+use tako_lock_tests::faulty::{Fault, Verb, all_calls, beats, claims, releases, writes};
 use tako_lock_tests::table::Table;
 use tako_lock_tests::witness::Witness;
 use tako_lock_tests::{LOCK, OTHER_LOCK, millis, secs};
@@ -59,6 +59,7 @@ async fn work_that_outlasts_the_grace_is_left_to_lapse_and_never_released_early(
     let left: Vec<_> = shutdown.left_to_lapse().iter().map(tako::LeftToLapse::lock).collect();
     assert_eq!(left, ["reindex"], "what was left is named");
     assert_eq!(shutdown.left_to_lapse()[0].fence(), witness.stays()[0].fence, "by its fence");
+    assert_eq!(shutdown.left_to_lapse()[0].held_for(), table.now(), "and since when");
     let writes = p1.link.writes();
     next.await.unwrap().expect("P2 follows");
     let last = table.last_write_of(&table.history()[0].record.owner).unwrap();
@@ -242,12 +243,14 @@ async fn every_lock_of_the_engine_drains() {
 
 #[tokio::test(start_paused = true)]
 async fn a_release_that_could_not_be_written_is_not_called_clean() {
-    for grace in [secs(2), secs(30)] {
+    // With no heartbeat on its way, and with one.
+    for (grace, begun) in [(secs(2), secs(1)), (secs(30), secs(1)), (secs(2), millis(10_500))] {
         let table = Table::new();
         let (p1, witness) = (table.process("P1"), Witness::new());
         p1.link.on(releases(), Fault::LostRequest);
+        p1.link.on(beats(), Fault::LostRequest);
         let holder = p1.start(&witness, secs(100));
-        sleep(secs(1)).await;
+        sleep(begun).await;
         let shutdown = p1.engine.shutdown(grace).await;
         assert!(!table.is_free(), "the replay: the record still names the holder");
         let left: Vec<_> = shutdown.left_to_lapse().iter().map(tako::LeftToLapse::lock).collect();
@@ -335,4 +338,25 @@ async fn a_claim_that_nobody_could_settle_is_not_called_clean() {
         "what keeps others waiting until it has expired is not clean: {shutdown:?}"
     );
     drop(caller.await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_lapsed_before_is_not_named() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    // A claim that nobody could settle, and a hold that was lost to an outage while its code goes on.
+    p1.link.on(writes().between(secs(0), secs(40)), Fault::LostRequest);
+    p1.link.on(all_calls().since(secs(100)), Fault::LostRequest);
+    let gave_up = timeout(secs(1), p1.work(&witness, secs(1))).await;
+    assert!(gave_up.is_err(), "the replay: the claim hangs");
+    sleep(secs(89)).await;
+    let (process, stay) = (p1.clone(), witness.clone());
+    let holder = tokio::spawn(async move {
+        LOCK.run(&process.ctx(), async |ctx| stay.work_deaf("P1", &ctx, secs(300)).await).await
+    });
+    sleep(secs(60)).await;
+    assert!(!holder.is_finished(), "the replay: deaf to its loss");
+    let shutdown = p1.engine.shutdown(secs(1)).await;
+    assert_eq!(shutdown.left_to_lapse(), [], "it has expired: nobody waits for it");
+    drop(holder.await);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tako::backend::ErrorKind;
 use tako::{LockError, policy};
-use tako_lock_tests::faulty::{Fault, Verb, beats, claims, loads, releases};
+use tako_lock_tests::faulty::{Fault, Verb, all_calls, beats, claims, loads, releases};
 use tako_lock_tests::table::Table;
 use tako_lock_tests::witness::Witness;
 use tako_lock_tests::{millis, secs};
@@ -17,6 +17,9 @@ async fn a_release_is_retried_through_throttling_and_outages() {
         (ErrorKind::Unavailable, 1, secs(1)),
         (ErrorKind::Unavailable, 5, secs(5)),
         (ErrorKind::UnknownOutcome, 2, secs(1)),
+        // One refusal may be a stray: a token that is just being exchanged.
+        (ErrorKind::Denied, 1, secs(1)),
+        (ErrorKind::Misconfigured, 1, secs(1)),
     ];
     for (kind, times, within) in failures {
         let table = Table::new();
@@ -29,6 +32,31 @@ async fn a_release_is_retried_through_throttling_and_outages() {
         let ran = p2.try_work(&witness, secs(1)).await.expect("no error");
         assert!(ran.is_some(), "the next holder gets in at once");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_through_an_outage_keeps_the_pace_of_a_poll() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    p1.link.on(all_calls().between(secs(0), secs(60)), Fault::Fails(ErrorKind::Unavailable));
+    p1.work(&witness, secs(1)).await.expect("got once the store is back");
+    let looks = p1.link.requests().iter().filter(|request| request.at < secs(60)).count();
+    assert!(looks <= 41, "I8: one look in 1.5 s at the most, and not {looks}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_try_behind_a_campaign_in_an_outage_is_told_of_it() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    p1.link.on(all_calls().between(secs(0), secs(60)), Fault::Fails(ErrorKind::Unavailable));
+    let waiter = p1.start(&witness, secs(1));
+    sleep(secs(10)).await;
+    let tried = p1.try_work(&witness, secs(1)).await;
+    assert!(
+        matches!(tried, Err(LockError::Unavailable { .. })),
+        "nobody knows that somebody holds it: {tried:?}"
+    );
+    waiter.await.unwrap().expect("got once the store is back");
 }
 
 #[tokio::test(start_paused = true)]

@@ -109,7 +109,7 @@ mod tests {
         let ended = Deadline::new(at(28));
         assert_eq!(ended.end(at(5)), Standing::Live);
         assert!(!ended.lose());
-        assert_eq!(ended.standing(at(100)), Standing::Ended);
+        assert_eq!((ended.standing(at(100)), ended.get()), (Standing::Ended, None));
         let lost = Deadline::new(at(28));
         assert!(lost.lose());
         assert!(!lost.lose(), "a loss is told once");

@@ -160,6 +160,7 @@ pub fn after_refusal(ours: &Record, stored: Option<Stored>) -> Refusal {
 }
 
 /// One confirmed write of a lease, as its validity is reckoned.
+#[derive(Debug)]
 pub struct Confirmed {
     /// Before the first send of this very body.
     pub first_sent: Moment,
@@ -211,3 +212,7 @@ pub(super) fn loss_of(record: Option<Record>, ours: &Owner) -> crate::error::Los
 #[cfg(test)]
 #[path = "step_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "step_properties.rs"]
+mod properties;

@@ -95,6 +95,7 @@ fn expiry_goes_by_the_stores_time_and_its_error() {
         (Some(reading(32_500, 600)), Step::Calibrate),
         (Some(reading(31_500, 600)), Step::Calibrate),
         (Some(reading(31_000, 600)), Step::Wait),
+        (Some(reading(32_300, 500)), Step::Wait),
         (Some(reading(90_000, 30_000)), take(60_000)),
         (None, Step::Calibrate),
     ];

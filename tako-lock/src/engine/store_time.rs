@@ -154,7 +154,7 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Moment, StoreClock, StoreTime};
+    use super::{Duration, Moment, Reading, StoreClock, StoreTime};
 
     const fn at(millis: u64) -> Moment {
         Moment::from_nanos(millis * 1_000_000)
@@ -197,5 +197,23 @@ mod tests {
         clock.learn(at(1_000), at(1_010), StoreTime::from_millis(1_000));
         clock.learn(at(2_000), at(2_100), StoreTime::from_millis(3_600_000));
         assert_eq!(clock.read(at(2_050)).unwrap().time, StoreTime::from_millis(3_600_000));
+        // However much worse it is: only one that agrees has to be better.
+        for (dated, then) in [(9_000, 10_000), (500, 1_500), (3_000, 3_995)] {
+            let clock = StoreClock::default();
+            clock.learn(at(1_000), at(1_010), StoreTime::from_millis(1_000));
+            clock.learn(at(2_000), at(4_000), StoreTime::from_millis(dated));
+            assert_eq!(clock.read(at(4_000)).unwrap().time, StoreTime::from_millis(then));
+        }
+    }
+
+    #[test]
+    fn a_hold_never_writes_the_same_expiry_twice() {
+        let engine = crate::Engine::memory();
+        let shared = &engine.inner.shared;
+        let reading = Reading { time: StoreTime::from_millis(1_000), error: Duration::ZERO };
+        let expires = |last| shared.expiry_from(Some(reading), last).0.as_millis();
+        assert_eq!(expires(None), 31_000);
+        assert_eq!(expires(Some(StoreTime::from_millis(30_999))), 31_000);
+        assert_eq!(expires(Some(StoreTime::from_millis(31_000))), 31_001);
     }
 }
