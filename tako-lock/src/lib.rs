@@ -93,6 +93,8 @@ pub mod cloud {}
 mod config;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "cron")]
+pub mod cron;
 mod ctx;
 mod engine;
 mod error;
@@ -122,7 +124,7 @@ pub use crate::backend::gcs::GcsConfig;
 pub use crate::ctx::Ctx;
 pub use crate::engine::{Check, ClockOffset, Engine, EngineBuilder, Holder, LeftToLapse, Shutdown, Verdict};
 pub use crate::error::{CancelCause, Cancelled, ConfigError, LockError, LossCause, Lost};
-pub use crate::lock::{Declaration, Lock, declared};
+pub use crate::lock::{Declaration, Lock, declared, deploy_lease};
 pub use crate::record::{Fence, Owner, StoreTime};
 #[doc = include_str!("docs/attribute.md")]
 #[doc(inline)]

@@ -26,6 +26,12 @@ pub const fn named(name: &'static str) -> Lock {
     Lock::new(name)
 }
 
+/// A cron under its name.
+#[cfg(feature = "cron")]
+pub const fn cron(name: &'static str, schedule: &'static str, zone: &'static str) -> crate::cron::Cron {
+    crate::cron::Cron::new(name, schedule, zone)
+}
+
 /// Begins the body of a function under `#[tako::lock]`.
 pub const fn body(lock: &'static Lock) -> Body {
     Body { lock }

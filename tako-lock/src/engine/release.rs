@@ -36,7 +36,8 @@ impl Release {
         Some(Release::over(slot, Some(hold), now, record, token, turn))
     }
 
-    /// Gives back, from `now` on, a lease that never became a hold: `record`, at version `token`.
+    /// Gives back, from `now` on, a lease that never became a hold: `record`, at version `token`, with the mark that it
+    /// is to go back to. Nothing was started under it, and it is written over our own version or not at all.
     pub(super) fn of_claim(
         slot: Arc<Slot>,
         now: Moment,

@@ -31,6 +31,7 @@ fn record(owner: &str, expires: u64) -> Record {
         expires: store(expires),
         fence: Fence::new(7),
         lock: LOCK.into(),
+        mark: None,
         extra: Extra::NONE,
     }
 }
@@ -40,7 +41,7 @@ fn stored(owner: &str, expires: u64) -> Stored {
 }
 
 fn view(now: Moment, store: Option<Reading>, watched: Option<&Watched>) -> View<'_> {
-    View { now, store, is_fresh: false, watched, policy: &Policy::V0 }
+    View { now, store, is_fresh: false, watched, tick: None, policy: &Policy::V0 }
 }
 
 fn reading(time: u64, error: u64) -> Reading {

@@ -14,13 +14,13 @@ use crate::policy::Policy;
 
 /// The store's time at one instant, give or take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(crate) struct Reading {
     pub(super) time: StoreTime,
     pub(super) error: Duration,
 }
 
 impl Reading {
-    pub(super) fn earliest(&self) -> StoreTime {
+    pub(crate) fn earliest(&self) -> StoreTime {
         // Rounded against the campaigner: up to the next millisecond.
         let error = self.error.saturating_add(Duration::from_micros(999));
         StoreTime::from_millis(
@@ -28,7 +28,7 @@ impl Reading {
         )
     }
 
-    pub(super) fn latest(&self) -> StoreTime {
+    pub(crate) fn latest(&self) -> StoreTime {
         self.time.plus(self.error)
     }
 }
