@@ -93,7 +93,7 @@ impl World for Ambient {
     }
 
     fn wall(&self) -> StoreTime {
-        clock::wall()
+        clock::runtimes_wall()
     }
 
     fn stop(&self) {}
