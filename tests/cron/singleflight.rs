@@ -3,7 +3,8 @@
 use tako::LockError;
 use tako::backend::ErrorKind;
 use tako::cron::Outcome;
-use tako_lock_tests::faulty::{Fault, all_calls, claims, clock, loads};
+use tako_lock_tests::faulty::{Fault, Verb, all_calls, claims, clock, loads};
+use tako_lock_tests::table::Write;
 use tako_lock_tests::{millis, secs};
 use tokio::time::sleep;
 
@@ -178,8 +179,12 @@ async fn a_tick_that_was_claimed_too_late_and_not_begun_is_given_back() {
     sleep(secs(59)).await;
     assert_eq!(stage.mark(), Some(tick), "claimed");
     sleep(secs(59)).await;
+    let given_back =
+        |write: &&Write| write.verb == Verb::Release && write.record.mark.map(Into::into) == Some(before);
+    let history = stage.table.history();
+    assert_eq!(history.iter().filter(given_back).count(), 2, "after the tick before, and unrun: {history:?}");
     assert_eq!(stage.starts().iter().filter(|(_, ran)| ran.scheduled == tick).count(), 1);
-    assert!(stage.mark() >= Some(tick));
+    assert_eq!(stage.mark(), Some(tick));
 }
 
 #[tokio::test(start_paused = true)]
