@@ -74,6 +74,7 @@
 //!
 //! # Features
 //!
+//! - `cron`: work that recurs, once a tick across all instances or on one of them ([`cron`](mod@cron)).
 //! - `gcs`: leases in Google Cloud Storage, by Google's own client ([`cloud`]).
 //! - `conformance`: the suite that every backend has to pass.
 //! - `simulation`: doors for tests that run the real engine in a simulated world. Outside of semver.

@@ -136,6 +136,22 @@ async fn a_run_that_outlives_its_next_tick_skips_it() {
     assert_eq!(stage.reports().iter().filter(|(who, _)| who == "P2").count(), 1);
 }
 
+/// The mark is nothing that it needs: one that a hand put into the future does not stop it.
+#[tokio::test(start_paused = true)]
+async fn a_mark_in_the_far_future_does_not_stop_it() {
+    let stage = Stage::new().await;
+    let (name, expires) = (key().lock().clone(), StoreTime::RELEASED);
+    let far = tako::backend::Record {
+        lock: name,
+        mark: Some(StoreTime::MAX),
+        ..tako_lock_tests::record("x#1", expires, 7)
+    };
+    stage.table.put_at(&key(), &far);
+    stage.start("P1", 0, singleton(), millis(50));
+    sleep(secs(125)).await;
+    assert_eq!(stage.starts().len(), 2, "{:?}", stage.reports());
+}
+
 /// Which form is used may change with a deployment: the mark and the lease are the same.
 #[tokio::test(start_paused = true)]
 async fn singleton_and_singleflight_do_not_run_the_same_tick() {

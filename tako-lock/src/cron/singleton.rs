@@ -15,10 +15,12 @@ use std::time::SystemTime;
 use super::cursor::Missed;
 use super::runner::{Clock, Runner};
 use super::{Cursor, Outcome, RunFault, Tick};
+use crate::backend::StoreTime;
 use crate::ctx::Ctx;
 use crate::engine::{Attempt, Hold, Mode};
 use crate::error::LockError;
 use crate::policy;
+use crate::race::{Race, race};
 
 impl Runner<'_> {
     pub(super) async fn on_one_instance<E, F, Fut>(&mut self, mut work: F) -> Result<(), LockError>
@@ -48,8 +50,9 @@ impl Runner<'_> {
                 let served = pin!(self.serve(&hold, &mut work));
                 tenure.watch(served).await
             };
-            let lost = tenure.finish().await;
-            if served.is_break() || lost.is_ok() {
+            // A loss has been logged; another instance has the lease, or will.
+            let _ = tenure.finish().await;
+            if served.is_break() || self.ctx.is_cancelled() || self.engine.closing().is_cancelled() {
                 return Ok(());
             }
         }
@@ -65,11 +68,17 @@ impl Runner<'_> {
         let ctx = self.ctx.held(hold);
         let clock = Clock::Store(hold.clone());
         // A hold is dated, so the store's time is known.
-        let Some(granted) = hold.store_time().map(|reading| SystemTime::from(reading.latest())) else {
-            return ControlFlow::Continue(());
+        let Some(granted) = hold.store_time().map(|reading| reading.latest()) else {
+            return self.pause().await;
         };
+        let (granted, bound) = (SystemTime::from(granted), SystemTime::from(granted.plus(policy::EARLY)));
         let mark = hold.mark().map(SystemTime::from);
-        self.cursor = Cursor::onwards(&self.schedule, granted, mark);
+        let credible = mark.filter(|mark| *mark <= bound);
+        if let Some(mark) = mark.filter(|_| credible.is_none()) {
+            let mark = StoreTime::from(mark);
+            tracing::warn!(cron = self.name, %mark, "the mark lies in the future, where no instance can have put it: ignored");
+        }
+        self.cursor = Cursor::onwards(&self.schedule, granted, credible);
         if let Some(missed) = mark.and_then(|mark| Missed::between(&self.schedule, mark, granted)) {
             self.missed(missed);
         }
@@ -97,9 +106,9 @@ impl Runner<'_> {
         let world = self.engine.world();
         let pause = world.sleep_until(world.now().plus(world.jittered(policy::TTL)));
         let closing = self.engine.closing();
-        let ended = async { crate::race::race(pin!(closing.cancelled()), pin!(pause)).await };
+        let ended = async { race(pin!(closing.cancelled()), pin!(pause)).await };
         match self.ctx.until_cancelled(ended).await {
-            Some(crate::race::Race::Second(())) => ControlFlow::Continue(()),
+            Some(Race::Second(())) => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         }
     }

@@ -11,7 +11,7 @@ use crate::error::LockError;
 impl Hold {
     /// Work is started under the hold. Until then its release puts the mark back that stood in the record before.
     pub(crate) fn begin(&self) {
-        self.state().mark_before = None;
+        self.state().is_begun = true;
     }
 
     /// The mark of the record, as this hold keeps it up.
@@ -22,7 +22,7 @@ impl Hold {
     /// Moves the mark on. The next heartbeat takes it to the store, or the release does.
     pub(crate) fn move_mark(&self, tick: StoreTime) {
         let mut state = self.state();
-        state.mark_before = None;
+        state.is_begun = true;
         if let Some((record, _)) = &mut state.version {
             record.mark = record.mark.max(Some(tick));
         }

@@ -49,8 +49,9 @@ struct Cancel {
 pub(super) struct State {
     /// Taken by the release.
     pub(super) version: Option<(Record, Token)>,
-    /// The mark that the record goes back to, until work is started under the hold.
-    pub(super) mark_before: Option<Option<StoreTime>>,
+    /// The mark that the record goes back to, unless work is started under the hold.
+    mark_before: Option<StoreTime>,
+    pub(super) is_begun: bool,
     pub(super) last_error: Option<BackendError>,
 }
 
@@ -81,7 +82,8 @@ impl Hold {
             over: Notify::new(),
             state: Mutex::new(State {
                 version: Some((record, token)),
-                mark_before: Some(mark_before),
+                mark_before,
+                is_begun: false,
                 last_error: None,
             }),
             slot,
@@ -126,8 +128,8 @@ impl Hold {
     pub(super) fn take_version(&self) -> Option<(Record, Token)> {
         let mut state = self.state();
         let (mut record, token) = state.version.take()?;
-        if let Some(mark) = state.mark_before {
-            record.mark = mark;
+        if !state.is_begun {
+            record.mark = state.mark_before;
         }
         Some((record, token))
     }

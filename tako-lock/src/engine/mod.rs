@@ -281,7 +281,7 @@ impl Holder {
     /// change hands less often than once a millisecond, and for people to read.
     pub fn since(&self) -> Option<StoreTime> {
         let since = StoreTime::from_millis(self.fence.get());
-        // Whatever began has a lease of a full TTL, at least.
+        // A lease outlasts its beginning by a TTL: what does not is a number, and no time.
         (since.as_millis() == self.fence.get() && since < self.expires).then_some(since)
     }
 }

@@ -41,6 +41,7 @@ impl Mode {
 /// What an attempt came to.
 pub(crate) enum Attempt {
     Won(Tenure),
+    #[cfg_attr(not(feature = "cron"), expect(dead_code, reason = "a lock does not ask why"))]
     Passed(Passed),
 }
 
@@ -72,6 +73,7 @@ pub(crate) struct Visit<'a> {
 pub(crate) enum Begun<'a> {
     Held(Tenure),
     /// Another task of this process has it, or is ahead.
+    #[cfg_attr(not(feature = "cron"), expect(dead_code, reason = "a lock does not ask who"))]
     Busy(Option<Owner>),
     /// It takes waiting: for the queue (`None`), for the store, or for whoever holds the lock.
     Campaign(Visit<'a>, Option<Lead>),
