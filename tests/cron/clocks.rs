@@ -13,8 +13,8 @@ const HOUR: i64 = 3_600_000;
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_hours_ahead_claims_nothing_and_starves_nobody() {
     let stage = Stage::new().await;
-    stage.start("fast", 3 * HOUR, singleflight(), millis(50));
-    stage.start("right", 0, singleflight(), millis(50));
+    stage.start("fast", 3 * HOUR, &singleflight(), millis(50));
+    stage.start("right", 0, &singleflight(), millis(50));
     let (ticks, future) = ([stage.tick(1), stage.tick(2)], stage.tick(181));
     sleep(secs(125)).await;
     for tick in ticks {
@@ -32,7 +32,7 @@ async fn the_bound_holds_for_an_old_estimate_too() {
     let bound = i64::try_from(policy::EARLY.as_millis()).unwrap();
     for (ahead, is_claimed) in [(bound - 1_000, true), (bound + 1_500, false)] {
         let stage = Stage::new().await;
-        let fast = stage.start("fast", ahead, singleflight(), millis(50));
+        let fast = stage.start("fast", ahead, &singleflight(), millis(50));
         let first = stage.tick(1);
         sleep(secs(60)).await;
         assert_eq!(stage.runner(first).is_some(), is_claimed, "{ahead}: {:?}", stage.reports());
@@ -49,7 +49,7 @@ async fn the_bound_holds_for_an_old_estimate_too() {
 #[tokio::test(start_paused = true)]
 async fn a_fast_clock_that_is_set_right_takes_part_at_once() {
     let stage = Stage::new().await;
-    let fast = stage.start("fast", 3 * HOUR, singleflight(), millis(50));
+    let fast = stage.start("fast", 3 * HOUR, &singleflight(), millis(50));
     sleep(secs(90)).await;
     assert_eq!(stage.starts().len(), 0);
     fast.host.set_clock(-3 * HOUR);
@@ -62,7 +62,7 @@ async fn a_fast_clock_that_is_set_right_takes_part_at_once() {
 async fn a_clock_that_is_set_back_runs_nothing_again() {
     for config in [singleflight(), CronConfig::default()] {
         let stage = Stage::new().await;
-        let p1 = stage.start("P1", 0, config, millis(50));
+        let p1 = stage.start("P1", 0, &config, millis(50));
         sleep(secs(305)).await;
         let ran = stage.starts().len();
         assert_eq!(ran, 5);
@@ -78,7 +78,7 @@ async fn a_clock_that_is_set_back_runs_nothing_again() {
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_by_a_day_runs_no_claimed_tick_again() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
     sleep(secs(305)).await;
     let again = stage.tick(0);
     p1.host.set_clock(-24 * HOUR);
@@ -101,7 +101,7 @@ async fn a_clock_that_is_set_back_by_a_day_runs_no_claimed_tick_again() {
 async fn ticks_that_a_clock_was_set_over_are_missed_and_the_latest_runs_late() {
     let stage = Stage::new().await;
     // Slow by an hour, and then set right.
-    let p1 = stage.start("P1", -HOUR, CronConfig::default(), millis(50));
+    let p1 = stage.start("P1", -HOUR, &CronConfig::default(), millis(50));
     sleep(secs(30)).await;
     let (latest, first) = (stage.tick(0), stage.tick(1));
     p1.host.set_clock(HOUR);
@@ -122,7 +122,7 @@ async fn ticks_that_a_clock_was_set_over_are_missed_and_the_latest_runs_late() {
 #[tokio::test(start_paused = true)]
 async fn a_suspended_host_makes_nothing_up() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
     sleep(secs(65)).await;
     p1.host.suspend();
     sleep(secs(600)).await;
@@ -138,7 +138,7 @@ async fn a_suspended_host_makes_nothing_up() {
 #[tokio::test(start_paused = true)]
 async fn a_mark_in_the_far_future_is_told_and_can_be_mended() {
     let stage = Stage::new().await;
-    stage.start("P1", 0, singleflight(), millis(50));
+    stage.start("P1", 0, &singleflight(), millis(50));
     sleep(secs(65)).await;
     let right = stage.record().expect("a record");
     let wrong = Record { mark: Some(StoreTime::MAX), ..right.clone() };
@@ -146,7 +146,10 @@ async fn a_mark_in_the_far_future_is_told_and_can_be_mended() {
     let (second, third) = (stage.tick(1), stage.tick(2));
     sleep(secs(60)).await;
     let outcome = stage.outcome("P1", second);
-    assert!(matches!(outcome, Outcome::Claimed { mark, .. } if mark == StoreTime::MAX.into()), "{outcome:?}");
+    assert!(
+        matches!(outcome, Outcome::Claimed { mark, .. } if StoreTime::from(mark) == StoreTime::MAX),
+        "{outcome:?}"
+    );
     stage.table.put_at(&key(), &Record { mark: None, ..right });
     sleep(secs(60)).await;
     assert!(matches!(stage.outcome("P1", third), Outcome::Ran { .. }));
@@ -156,7 +159,7 @@ async fn a_mark_in_the_far_future_is_told_and_can_be_mended() {
 #[tokio::test(start_paused = true)]
 async fn a_claimed_tick_is_always_told_by_the_record_itself() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
     sleep(secs(65)).await;
     let before = p1.process.link.requests().len();
     // The clock goes back by a day: every tick is behind the mark that the process remembers.
@@ -178,7 +181,7 @@ async fn a_record_that_is_not_the_crons_is_left_alone() {
         extra: Extra::NONE,
     };
     stage.table.put_at(&key(), &foreign);
-    stage.start("P1", 0, singleflight(), millis(50));
+    stage.start("P1", 0, &singleflight(), millis(50));
     let tick = stage.tick(1);
     sleep(secs(70)).await;
     let outcome = stage.outcome("P1", tick);

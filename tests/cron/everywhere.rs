@@ -11,7 +11,7 @@ use crate::stage::{MINUTELY, Stage};
 async fn every_instance_runs_every_tick_and_no_lease_is_asked_for() {
     let stage = Stage::after(secs(5)).await;
     let instances = [("P1", 0), ("P2", 30_000), ("P3", -4_000)]
-        .map(|(label, ahead)| stage.start(label, ahead, CronConfig::default(), millis(50)));
+        .map(|(label, ahead)| stage.start(label, ahead, &CronConfig::default(), millis(50)));
     sleep(secs(300)).await;
     for label in ["P1", "P2", "P3"] {
         let ran = stage.starts().iter().filter(|(who, tick)| who == label && tick.fence.is_none()).count();
@@ -26,7 +26,7 @@ async fn every_instance_runs_every_tick_and_no_lease_is_asked_for() {
 #[tokio::test(start_paused = true)]
 async fn an_instance_never_runs_beside_itself() {
     let stage = Stage::new().await;
-    stage.start("P1", 0, CronConfig::default(), secs(90));
+    stage.start("P1", 0, &CronConfig::default(), secs(90));
     let second = stage.tick(2);
     sleep(secs(185)).await;
     assert_eq!(stage.starts().len(), 2);

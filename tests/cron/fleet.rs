@@ -17,7 +17,7 @@ use crate::stage::{Instance, Stage, singleflight, singleton};
 
 const REPLICAS: usize = 5;
 
-/// Sebastiano Vigna's SplitMix64.
+/// Sebastiano Vigna's `SplitMix64`.
 struct Chance(u64);
 
 impl Chance {
@@ -92,11 +92,11 @@ impl Fleet {
         let label = format!("P{number}.{}", self.restarts);
         self.set[number] = 0;
         let host = self.stage.host(&label, skew(number));
-        self.stage.start_with(host, &label, self.config.clone(), length)
+        self.stage.start_with(host, &label, &self.config, length)
     }
 
     /// One piece of trouble for one replica.
-    async fn trouble(&mut self) {
+    fn trouble(&mut self) {
         let number = usize::try_from(self.chance.below(5)).unwrap_or(0);
         let what = match self.chance.below(10) {
             0..=4 => {
@@ -166,7 +166,7 @@ async fn play(name: &str, config: CronConfig, seed: u64, ticks: u64) {
     while stage.table.now() < end {
         let pause = millis(fleet.chance.below(300_000)).min(end.saturating_sub(stage.table.now()));
         sleep(pause).await;
-        fleet.trouble().await;
+        fleet.trouble();
     }
     let last = first + Duration::from_mins(ticks - 1);
     let began: Vec<_> =
@@ -195,8 +195,8 @@ async fn play(name: &str, config: CronConfig, seed: u64, ticks: u64) {
         began.len(),
         fleet.troubles,
     );
-    let begun = u64::try_from(began.len()).unwrap_or(0);
-    assert!(begun * 10 >= ticks * 7, "trouble costs ticks, but not that many: {begun} of {ticks}");
+    let count = u64::try_from(began.len()).unwrap_or(0);
+    assert!(count * 10 >= ticks * 7, "trouble costs ticks, but not that many: {count} of {ticks}");
     for replica in &fleet.replicas {
         assert!(!replica.task.is_finished(), "nothing that befell it ends a schedule");
     }

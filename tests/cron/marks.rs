@@ -12,9 +12,7 @@ use tokio::time::sleep;
 
 use crate::stage::{Stage, key, singleflight};
 
-fn mark() -> Option<StoreTime> {
-    Some(StoreTime::from_millis(1_796_126_400_000))
-}
+const MARK: Option<StoreTime> = Some(StoreTime::from_millis(1_796_126_400_000));
 
 /// A process that does not know marks carries the field through like any that it does not know: here one that does, but
 /// has no use for it.
@@ -24,17 +22,17 @@ async fn claims_heartbeats_releases_and_takeovers_keep_it() {
         let table = Table::new();
         let (p1, witness) = (table.process("P1"), Witness::new());
         let expires = if is_dead { table.time().plus(policy::TTL) } else { StoreTime::RELEASED };
-        table.put(&Record { mark: mark(), ..record("cron#1", expires, 7) });
+        table.put(&Record { mark: MARK, ..record("cron#1", expires, 7) });
         p1.work(&witness, secs(25)).await.expect("a hold");
         let history = table.history();
         let verbs: Vec<Verb> = history.iter().map(|write| write.verb).collect();
         assert_eq!(verbs, [Verb::Claim, Verb::Beat, Verb::Beat, Verb::Release]);
         for write in history {
-            assert_eq!(write.record.mark, mark(), "{write:?}");
+            assert_eq!(write.record.mark, MARK, "{write:?}");
         }
         // Once more, over the record that it remembers.
         LOCK.run(&p1.ctx(), async |_| Ok::<_, LockError>(())).await.expect("a hold");
-        assert_eq!(table.stored().expect("a record").record.mark, mark());
+        assert_eq!(table.stored().expect("a record").record.mark, MARK);
     }
 }
 
@@ -52,7 +50,7 @@ struct OldRecord {
 #[tokio::test(start_paused = true)]
 async fn a_process_that_does_not_know_it_carries_it_through() {
     let stage = Stage::new().await;
-    stage.start("P1", 0, singleflight(), millis(50));
+    stage.start("P1", 0, &singleflight(), millis(50));
     let tick = stage.tick(1);
     sleep(secs(65)).await;
     let ours = stage.record().expect("a record");
@@ -62,7 +60,7 @@ async fn a_process_that_does_not_know_it_carries_it_through() {
     let back = Record::from_json(&bytes).expect("a record");
     assert_eq!((back.mark.map(SystemTime::from), back.owner.label()), (Some(tick), "old"));
     stage.table.put_at(&key(), &back);
-    stage.start("late", -50_000, singleflight(), millis(50));
+    stage.start("late", -50_000, &singleflight(), millis(50));
     sleep(secs(52)).await;
     assert_eq!(stage.starts().len(), 1, "{:?}", stage.reports());
 }
@@ -70,7 +68,7 @@ async fn a_process_that_does_not_know_it_carries_it_through() {
 #[tokio::test(start_paused = true)]
 async fn a_heartbeat_and_a_release_carry_the_mark_of_the_claim() {
     let stage = Stage::new().await;
-    stage.start("P1", 0, singleflight(), secs(25));
+    stage.start("P1", 0, &singleflight(), secs(25));
     let tick = stage.tick(1);
     sleep(secs(100)).await;
     let history = stage.table.history();
@@ -85,9 +83,9 @@ async fn a_heartbeat_and_a_release_carry_the_mark_of_the_claim() {
 #[tokio::test(start_paused = true)]
 async fn a_tick_costs_two_writes_and_a_skipped_one_a_read() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
     sleep(secs(1)).await;
-    let p2 = stage.start("P2", -500, singleflight(), millis(50));
+    let p2 = stage.start("P2", -500, &singleflight(), millis(50));
     sleep(secs(605)).await;
     assert_eq!(stage.starts().len(), 10);
     assert_eq!((p1.process.link.writes(), p2.process.link.writes()), (20, 0));
@@ -99,7 +97,7 @@ async fn a_tick_costs_two_writes_and_a_skipped_one_a_read() {
 #[tokio::test(start_paused = true)]
 async fn a_lone_instance_swaps_on_the_record_that_it_remembers() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
     sleep(secs(605)).await;
     assert_eq!(p1.process.link.count(&[Verb::Load]), 1, "the first");
     assert_eq!(stage.starts().len(), 10);

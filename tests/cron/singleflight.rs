@@ -15,7 +15,7 @@ use crate::stage::{Stage, singleflight};
 async fn a_short_job_runs_once_a_tick_although_replicas_tick_seconds_apart() {
     let stage = Stage::after(secs(5)).await;
     for (label, behind) in [("P1", 0), ("P2", 400), ("P3", 2_000), ("P4", 3_000)] {
-        stage.start(label, -behind, singleflight(), millis(50));
+        stage.start(label, -behind, &singleflight(), millis(50));
     }
     let ticks: Vec<_> = (1..=5).map(|minutes| stage.tick(minutes)).collect();
     sleep(secs(305)).await;
@@ -33,9 +33,9 @@ async fn a_short_job_runs_once_a_tick_although_replicas_tick_seconds_apart() {
 #[tokio::test(start_paused = true)]
 async fn a_tick_at_the_boundary_of_the_next_period_is_claimed_before_its_successor() {
     let stage = Stage::after(secs(5)).await;
-    stage.start("right", 0, singleflight(), millis(50));
+    stage.start("right", 0, &singleflight(), millis(50));
     sleep(secs(60)).await;
-    stage.start("late", -59_999, singleflight(), millis(50));
+    stage.start("late", -59_999, &singleflight(), millis(50));
     let (first, second) = (stage.tick(1), stage.tick(2));
     sleep(secs(190)).await;
     for tick in [first, second] {
@@ -48,7 +48,7 @@ async fn a_tick_at_the_boundary_of_the_next_period_is_claimed_before_its_success
 async fn two_that_come_in_the_same_instant_are_told_apart_by_the_swap() {
     let stage = Stage::new().await;
     for label in ["P1", "P2", "P3"] {
-        let instance = stage.start(label, 0, singleflight(), millis(50));
+        let instance = stage.start(label, 0, &singleflight(), millis(50));
         instance.process.link.gives_way();
     }
     sleep(secs(605)).await;
@@ -59,8 +59,8 @@ async fn two_that_come_in_the_same_instant_are_told_apart_by_the_swap() {
 #[tokio::test(start_paused = true)]
 async fn a_tick_that_finds_an_earlier_run_going_on_is_skipped_by_all() {
     let stage = Stage::after(secs(5)).await;
-    stage.start("P1", 0, singleflight(), secs(70));
-    stage.start("P2", -500, singleflight(), secs(70));
+    stage.start("P1", 0, &singleflight(), secs(70));
+    stage.start("P2", -500, &singleflight(), secs(70));
     let (first, second, third) = (stage.tick(1), stage.tick(2), stage.tick(3));
     sleep(secs(205)).await;
     assert_eq!(stage.runner(first).as_deref(), Some("P1"));
@@ -77,7 +77,7 @@ async fn a_tick_that_finds_an_earlier_run_going_on_is_skipped_by_all() {
 async fn two_calls_in_one_process_are_two_replicas() {
     let stage = Stage::new().await;
     let host = stage.host("P1", 0);
-    let first = stage.start_on(host, "P1", singleflight(), secs(70));
+    let first = stage.start_on(host, "P1", &singleflight(), secs(70));
     let config = tako::cron::CronConfig { observer: Some(stage.observer("P1 again")), ..singleflight() };
     let (ctx, again) = (first.process.ctx(), stage.clone());
     let second = tokio::spawn(async move {
@@ -100,11 +100,11 @@ async fn two_calls_in_one_process_are_two_replicas() {
 #[tokio::test(start_paused = true)]
 async fn what_was_missed_while_all_were_down_is_not_made_up() {
     let stage = Stage::new().await;
-    let first = stage.start("P1", 0, singleflight(), millis(50));
+    let first = stage.start("P1", 0, &singleflight(), millis(50));
     sleep(secs(65)).await;
     first.crash();
     sleep(secs(600)).await;
-    stage.start("P2", 0, singleflight(), millis(50));
+    stage.start("P2", 0, &singleflight(), millis(50));
     let next = stage.tick(1);
     sleep(secs(60)).await;
     assert_eq!(stage.starts().len(), 2, "{:?}", stage.starts());
@@ -114,8 +114,8 @@ async fn what_was_missed_while_all_were_down_is_not_made_up() {
 #[tokio::test(start_paused = true)]
 async fn a_claimed_tick_of_a_crashed_instance_stays_claimed() {
     let stage = Stage::after(secs(50)).await;
-    let first = stage.start("P1", 0, singleflight(), secs(20));
-    stage.start("late", -45_000, singleflight(), millis(50));
+    let first = stage.start("P1", 0, &singleflight(), secs(20));
+    stage.start("late", -45_000, &singleflight(), millis(50));
     let (tick, next) = (stage.tick(1), stage.tick(2));
     sleep(secs(11)).await;
     first.crash();
@@ -128,7 +128,7 @@ async fn a_claimed_tick_of_a_crashed_instance_stays_claimed() {
 #[tokio::test(start_paused = true)]
 async fn a_tick_outlasts_a_failing_store_but_not_its_successor() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
     let now = stage.table.now();
     let (first, second, third) = (stage.tick(1), stage.tick(2), stage.tick(3));
     p1.process
@@ -151,8 +151,8 @@ async fn a_tick_outlasts_a_failing_store_but_not_its_successor() {
 async fn a_claim_whose_answer_was_lost_is_settled() {
     for fault in [Fault::LostReply, Fault::FailsOnceApplied(ErrorKind::Unavailable), Fault::SentTwice] {
         let stage = Stage::after(secs(5)).await;
-        let p1 = stage.start("P1", 0, singleflight(), millis(50));
-        stage.start("P2", -1_000, singleflight(), millis(50));
+        let p1 = stage.start("P1", 0, &singleflight(), millis(50));
+        stage.start("P2", -1_000, &singleflight(), millis(50));
         p1.process.link.on(claims().first(1), fault);
         let tick = stage.tick(1);
         sleep(secs(90)).await;
@@ -165,7 +165,7 @@ async fn a_claim_whose_answer_was_lost_is_settled() {
 #[tokio::test(start_paused = true)]
 async fn a_tick_that_was_claimed_too_late_and_not_begun_is_given_back() {
     let stage = Stage::after(secs(5)).await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
     let before = stage.tick(1);
     sleep(secs(57)).await;
     let (tick, now) = (stage.tick(1), stage.table.now());
@@ -175,7 +175,7 @@ async fn a_tick_that_was_claimed_too_late_and_not_begun_is_given_back() {
     p1.process
         .link
         .on(all_calls().between(now + secs(58), now + secs(83)), Fault::Fails(ErrorKind::Unavailable));
-    stage.start("late", -40_000, singleflight(), millis(50));
+    stage.start("late", -40_000, &singleflight(), millis(50));
     sleep(secs(59)).await;
     assert_eq!(stage.mark(), Some(tick), "claimed");
     sleep(secs(59)).await;
@@ -190,8 +190,8 @@ async fn a_tick_that_was_claimed_too_late_and_not_begun_is_given_back() {
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_is_dropped_on_its_way_gives_the_tick_back() {
     let stage = Stage::after(secs(30)).await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
-    stage.start("late", -20_000, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
+    stage.start("late", -20_000, &singleflight(), millis(50));
     let tick = stage.tick(1);
     p1.process.link.on(claims().first(1), Fault::Slow { there: millis(10), back: secs(2) });
     sleep(millis(30_500)).await;
@@ -206,8 +206,8 @@ async fn a_claim_that_is_dropped_on_its_way_gives_the_tick_back() {
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_crosses_with_a_shutdown_gives_the_tick_back() {
     let stage = Stage::after(secs(30)).await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
-    stage.start("late", -20_000, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
+    stage.start("late", -20_000, &singleflight(), millis(50));
     let tick = stage.tick(1);
     p1.process.link.on(claims().first(1), Fault::Slow { there: millis(10), back: millis(900) });
     sleep(millis(30_500)).await;
@@ -222,7 +222,7 @@ async fn a_claim_that_crosses_with_a_shutdown_gives_the_tick_back() {
 #[tokio::test(start_paused = true)]
 async fn no_tick_is_claimed_while_the_stores_time_is_unknown() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
     p1.process.link.on(clock(), Fault::Fails(ErrorKind::Unavailable));
     let tick = stage.tick(1);
     sleep(secs(130)).await;
@@ -236,7 +236,7 @@ async fn no_tick_is_claimed_while_the_stores_time_is_unknown() {
 #[tokio::test(start_paused = true)]
 async fn what_the_store_refuses_is_told_at_once_and_the_schedule_goes_on() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleflight(), millis(50));
+    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
     let (first, second) = (stage.tick(1), stage.tick(2));
     p1.process.link.on(loads().first(1), Fault::Fails(ErrorKind::Denied));
     sleep(secs(61)).await;

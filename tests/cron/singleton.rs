@@ -12,7 +12,7 @@ use crate::stage::{Stage, key, singleton};
 async fn one_instance_runs_all_ticks_whatever_the_hosts_clocks_show() {
     let stage = Stage::new().await;
     for (label, ahead) in [("P1", 7_200_000), ("P2", -30_000), ("P3", 0)] {
-        stage.start(label, ahead, singleton(), millis(50));
+        stage.start(label, ahead, &singleton(), millis(50));
         sleep(secs(1)).await;
     }
     let first = stage.tick(1);
@@ -27,13 +27,13 @@ async fn one_instance_runs_all_ticks_whatever_the_hosts_clocks_show() {
 #[tokio::test(start_paused = true)]
 async fn no_tick_begins_before_the_stores_clock_has_reached_it() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleton(), millis(50));
+    let p1 = stage.start("P1", 0, &singleton(), millis(50));
     p1.process.link.on(beats(), Fault::Slow { there: millis(700), back: millis(100) });
     let table = stage.table.clone();
     for _ in 0..3_100 {
         sleep(millis(100)).await;
         if let Some((_, tick)) = stage.starts().last() {
-            assert!(tick.scheduled <= table.time().into(), "{tick:?}");
+            assert!(StoreTime::from(tick.scheduled) <= table.time(), "{tick:?}");
         }
     }
     assert_eq!(stage.starts().len(), 5);
@@ -42,9 +42,9 @@ async fn no_tick_begins_before_the_stores_clock_has_reached_it() {
 #[tokio::test(start_paused = true)]
 async fn a_crash_is_followed_by_another_and_what_was_missed_is_told() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleton(), millis(50));
+    let p1 = stage.start("P1", 0, &singleton(), millis(50));
     sleep(secs(1)).await;
-    stage.start("P2", -20_000, singleton(), millis(50));
+    stage.start("P2", -20_000, &singleton(), millis(50));
     let [first, second, third, fourth] = [1, 2, 3, 4].map(|minutes| stage.tick(minutes));
     sleep(secs(100)).await;
     p1.crash();
@@ -64,10 +64,10 @@ async fn a_crash_is_followed_by_another_and_what_was_missed_is_told() {
 async fn a_tick_that_was_begun_just_before_the_end_is_not_begun_again() {
     for take_over in [false, true] {
         let stage = Stage::new().await;
-        let p1 = stage.start("P1", 0, singleton(), secs(5));
+        let p1 = stage.start("P1", 0, &singleton(), secs(5));
         sleep(secs(1)).await;
         // Its own clock would have it run the tick anew.
-        stage.start("P2", -40_000, singleton(), millis(50));
+        stage.start("P2", -40_000, &singleton(), millis(50));
         let (tick, next) = (stage.tick(1), stage.tick(2));
         sleep(millis(59_900)).await;
         assert_eq!(stage.runner(tick).as_deref(), Some("P1"));
@@ -87,16 +87,16 @@ async fn a_tick_that_was_begun_just_before_the_end_is_not_begun_again() {
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_hands_over_at_once_and_nothing_is_missed() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleton(), millis(50));
+    let p1 = stage.start("P1", 0, &singleton(), millis(50));
     sleep(secs(1)).await;
-    stage.start("P2", 0, singleton(), millis(50));
+    stage.start("P2", 0, &singleton(), millis(50));
     let ticks = [1, 2, 3, 4].map(|minutes| stage.tick(minutes));
     sleep(secs(130)).await;
     assert!(p1.process.engine.shutdown(secs(5)).await.is_clean());
     assert!(matches!(p1.task.await, Ok(Ok(()))));
     sleep(secs(120)).await;
     let runners = ticks.map(|tick| stage.runner(tick));
-    assert_eq!(runners.map(|runner| runner.unwrap_or_default()), ["P1", "P1", "P2", "P2"]);
+    assert_eq!(runners.map(Option::unwrap_or_default), ["P1", "P1", "P2", "P2"]);
     let is_missed = |outcome: &Outcome| matches!(outcome, Outcome::Missed { .. });
     assert!(!stage.reports().iter().any(|(_, report)| is_missed(&report.outcome)), "{:?}", stage.reports());
 }
@@ -104,9 +104,9 @@ async fn a_shutdown_hands_over_at_once_and_nothing_is_missed() {
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_was_stopped_goes_on_as_a_candidate() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleton(), millis(50));
+    let p1 = stage.start("P1", 0, &singleton(), millis(50));
     sleep(secs(1)).await;
-    let p2 = stage.start("P2", 0, singleton(), millis(50));
+    let p2 = stage.start("P2", 0, &singleton(), millis(50));
     sleep(secs(70)).await;
     p1.host.suspend();
     sleep(secs(180)).await;
@@ -123,14 +123,14 @@ async fn a_holder_that_was_stopped_goes_on_as_a_candidate() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_outlives_its_next_tick_skips_it() {
     let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, singleton(), secs(90));
+    let p1 = stage.start("P1", 0, &singleton(), secs(90));
     let [first, second, third] = [1, 2, 3].map(|minutes| stage.tick(minutes));
     sleep(secs(160)).await;
     assert!(matches!(stage.outcome("P1", first), Outcome::Ran { .. }));
     assert!(matches!(stage.outcome("P1", second), Outcome::Running { .. }));
     assert!(p1.process.engine.shutdown(secs(5)).await.is_clean());
     assert_eq!(stage.mark(), Some(second));
-    stage.start("P2", 0, singleton(), millis(50));
+    stage.start("P2", 0, &singleton(), millis(50));
     sleep(secs(60)).await;
     assert_eq!(stage.runner(third).as_deref(), Some("P2"));
     assert_eq!(stage.reports().iter().filter(|(who, _)| who == "P2").count(), 1);
@@ -147,7 +147,7 @@ async fn a_mark_in_the_far_future_does_not_stop_it() {
         ..tako_lock_tests::record("x#1", expires, 7)
     };
     stage.table.put_at(&key(), &far);
-    stage.start("P1", 0, singleton(), millis(50));
+    stage.start("P1", 0, &singleton(), millis(50));
     sleep(secs(125)).await;
     assert_eq!(stage.starts().len(), 2, "{:?}", stage.reports());
 }
@@ -156,9 +156,9 @@ async fn a_mark_in_the_far_future_does_not_stop_it() {
 #[tokio::test(start_paused = true)]
 async fn singleton_and_singleflight_do_not_run_the_same_tick() {
     let stage = Stage::new().await;
-    stage.start("one", 0, singleton(), millis(50));
+    stage.start("one", 0, &singleton(), millis(50));
     sleep(secs(1)).await;
-    let other = stage.start("other", 500, crate::stage::singleflight(), millis(50));
+    let other = stage.start("other", 500, &crate::stage::singleflight(), millis(50));
     sleep(secs(300)).await;
     assert!(stage.starts().iter().all(|(who, _)| who == "one"));
     assert!(stage.starts().len() == 5 && !other.task.is_finished());

@@ -73,7 +73,7 @@ impl Stage {
     }
 
     /// An instance whose wall clock is ahead by so many milliseconds. Its work takes `length`.
-    pub(crate) fn start(&self, label: &str, ahead: i64, config: CronConfig, length: Duration) -> Instance {
+    pub(crate) fn start(&self, label: &str, ahead: i64, config: &CronConfig, length: Duration) -> Instance {
         let host = self.host(label, ahead);
         self.start_on(host, label, config, length)
     }
@@ -85,7 +85,13 @@ impl Stage {
         host
     }
 
-    pub(crate) fn start_on(&self, host: Host, label: &str, config: CronConfig, length: Duration) -> Instance {
+    pub(crate) fn start_on(
+        &self,
+        host: Host,
+        label: &str,
+        config: &CronConfig,
+        length: Duration,
+    ) -> Instance {
         self.start_with(host, label, config, move |_| length)
     }
 
@@ -94,12 +100,12 @@ impl Stage {
         &self,
         host: Host,
         label: &str,
-        config: CronConfig,
+        config: &CronConfig,
         length: impl Fn(Tick) -> Duration + Send + Sync + 'static,
     ) -> Instance {
         let process = host.process(&self.table, label);
         let ctx = process.ctx();
-        let config = CronConfig { observer: Some(self.observer(label)), ..config };
+        let config = CronConfig { observer: Some(self.observer(label)), ..config.clone() };
         let (stage, label, gate, inner) = (self.clone(), label.to_owned(), host.clone(), ctx.clone());
         let task = tokio::spawn(async move {
             let run = MINUTELY

@@ -80,11 +80,11 @@ async fn a_panic_is_reported_gives_the_lease_back_and_the_schedule_goes_on() {
 async fn work_whose_lease_is_lost_is_told_and_its_tick_runs_nowhere_else() {
     for config in [singleflight(), singleton()] {
         let stage = Stage::new().await;
-        let p1 = stage.start("P1", 0, config.clone(), secs(50));
+        let p1 = stage.start("P1", 0, &config, secs(50));
         let tick = stage.tick(1);
         sleep(secs(62)).await;
         p1.process.link.on(beats(), Fault::LostRequest);
-        stage.start("late", -30_000, config, millis(50));
+        stage.start("late", -30_000, &config, millis(50));
         sleep(secs(120)).await;
         let outcome = stage.outcome("P1", tick);
         let Outcome::Ran { result: Err(fault), tick: ran, took } = &outcome else { panic!("{outcome:?}") };
