@@ -158,15 +158,21 @@ async fn a_mark_in_the_far_future_is_told_and_can_be_mended() {
 /// The same where the process remembers the free record that it wrote itself.
 #[tokio::test(start_paused = true)]
 async fn a_claimed_tick_is_always_told_by_the_record_itself() {
-    let stage = Stage::new().await;
-    let p1 = stage.start("P1", 0, &singleflight(), millis(50));
-    sleep(secs(65)).await;
-    let before = p1.process.link.requests().len();
-    // The clock goes back by a day: every tick is behind the mark that the process remembers.
-    p1.host.set_clock(-24 * HOUR);
-    sleep(secs(60)).await;
-    let sent: Vec<_> = p1.process.link.requests().split_off(before).iter().map(|sent| sent.verb).collect();
-    assert_eq!(sent, [tako_lock_tests::faulty::Verb::Load], "one read, and no write");
+    for is_dated in [true, false] {
+        let stage = Stage::new().await;
+        let p1 = stage.start("P1", 0, &singleflight(), millis(50));
+        if !is_dated {
+            p1.process.link.never_dates();
+        }
+        sleep(secs(65)).await;
+        let before = p1.process.link.requests().len();
+        // The clock goes back by a day: every tick is behind the mark that the process remembers.
+        p1.host.set_clock(-24 * HOUR);
+        sleep(secs(60)).await;
+        let sent: Vec<_> =
+            p1.process.link.requests().split_off(before).iter().map(|sent| sent.verb).collect();
+        assert_eq!(sent, [tako_lock_tests::faulty::Verb::Load], "one read, and no write (dated: {is_dated})");
+    }
 }
 
 #[tokio::test(start_paused = true)]

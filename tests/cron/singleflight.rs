@@ -203,6 +203,23 @@ async fn a_claim_that_is_dropped_on_its_way_gives_the_tick_back() {
     assert_eq!(stage.runner(tick).as_deref(), Some("late"));
 }
 
+/// The answer and the end of the context, at every distance from each other.
+#[tokio::test(start_paused = true)]
+async fn a_grant_that_crosses_with_the_end_of_its_context_gives_the_tick_back() {
+    for micros in (900_000..=920_000).step_by(500) {
+        let stage = Stage::after(secs(30)).await;
+        let p1 = stage.start("P1", 0, &singleflight(), secs(5));
+        let tick = stage.tick(1);
+        p1.process.link.on(claims().first(1), Fault::Slow { there: millis(10), back: millis(900) });
+        sleep(secs(30) + std::time::Duration::from_micros(micros)).await;
+        p1.ctx.cancel();
+        sleep(secs(10)).await;
+        let is_begun = stage.runner(tick).is_some();
+        assert_eq!(stage.mark(), is_begun.then_some(tick), "{micros} \u{b5}s after the tick");
+        assert!(stage.record().is_some_and(|record| record.is_released()));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_crosses_with_a_shutdown_gives_the_tick_back() {
     let stage = Stage::after(secs(30)).await;

@@ -84,6 +84,21 @@ async fn a_tick_that_was_begun_just_before_the_end_is_not_begun_again() {
     }
 }
 
+/// A heartbeat that left before the tick says nothing of it; its answer must not take the mark back.
+#[tokio::test(start_paused = true)]
+async fn a_heartbeat_on_its_way_does_not_take_the_mark_back() {
+    for phase in 0..12 {
+        let stage = Stage::after(secs(phase)).await;
+        let p1 = stage.start("P1", 0, &singleton(), millis(50));
+        p1.process.link.on(beats(), Fault::Slow { there: millis(10), back: secs(2) });
+        let tick = stage.tick(1);
+        sleep(secs(63 - phase)).await;
+        assert_eq!(stage.starts().len(), 1);
+        assert!(p1.process.engine.shutdown(secs(5)).await.is_clean());
+        assert_eq!(stage.mark(), Some(tick), "phase {phase}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_hands_over_at_once_and_nothing_is_missed() {
     let stage = Stage::new().await;
