@@ -60,7 +60,7 @@ async fn a_shutdown_tells_the_work_and_waits_for_it() {
 #[tokio::test(start_paused = true)]
 async fn both_at_once_are_refused_with_a_reason() {
     let both = CronConfig { singleflight: true, singleton: true, ..CronConfig::default() };
-    let ctx = Engine::memory().ctx();
+    let ctx = Engine::memory().ctx().with_timeout(secs(600));
     let refused = MINUTELY.run(&ctx, both, async |_, _| Ok::<_, LockError>(())).await;
     let Err(error @ LockError::Config(_)) = refused else { panic!("{refused:?}") };
     let text = error.to_string();
