@@ -203,6 +203,24 @@ async fn a_claim_that_is_dropped_on_its_way_gives_the_tick_back() {
     assert_eq!(stage.runner(tick).as_deref(), Some("late"));
 }
 
+/// The host is stopped while the claim is answered, and then the context ends: it finds both when it goes on.
+#[tokio::test(start_paused = true)]
+async fn a_grant_whose_context_has_ended_meanwhile_is_not_begun_and_gives_the_tick_back() {
+    let stage = Stage::after(secs(30)).await;
+    let p1 = stage.start("P1", 0, &singleflight(), secs(5));
+    let tick = stage.tick(1);
+    p1.process.link.on(claims().first(1), Fault::Slow { there: millis(10), back: millis(900) });
+    sleep(millis(30_500)).await;
+    p1.host.suspend();
+    sleep(secs(1)).await;
+    assert_eq!(stage.mark(), Some(tick));
+    p1.ctx.cancel();
+    sleep(millis(100)).await;
+    p1.host.resume();
+    sleep(secs(5)).await;
+    assert_eq!((stage.starts().len(), stage.mark()), (0, None));
+}
+
 /// The answer and the end of the context, at every distance from each other.
 #[tokio::test(start_paused = true)]
 async fn a_grant_that_crosses_with_the_end_of_its_context_gives_the_tick_back() {
