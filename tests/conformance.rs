@@ -77,6 +77,7 @@ const CAUGHT: &[(Fault, &str)] = &[
     (Fault::KeepsFencesAsFloats, "every_fence_comes_back_exactly"),
     (Fault::KeepsWholeSeconds, "every_expiry_comes_back_exactly"),
     (Fault::KeepsNoIdentity, "every_identity_comes_back_exactly"),
+    (Fault::ForgetsMarks, "every_mark_comes_back_exactly"),
     (Fault::ForgetsUnknownFields, "unknown_fields_come_back"),
     (Fault::EndsKeysAtADoubledHyphen, "keys_do_not_influence_each_other"),
     (Fault::CutsPaths, "keys_do_not_influence_each_other"),

@@ -5,8 +5,9 @@
 //!   and with [`HostClock::Boot`] it counts the time that the machine was suspended, so that a resumed
 //!   holder learns of its loss on its first look;
 //! - the **store's clock** ([`StoreTime`]) decides expiry, and is read through the backend only;
-//! - the **wall clock of this host** is a first guess for a store whose time could not be had yet, and for logs.
-//!   It is never compared with another machine's.
+//! - the **wall clock of this host** says when a cron looks for its next tick, is a first guess for a store whose time
+//!   could not be had yet, and dates logs. It is never compared with another machine's, and decides nothing about who
+//!   holds what.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this is the one file that may")]
 
 use std::time::{Duration, SystemTime};
@@ -118,6 +119,17 @@ pub(crate) fn wall() -> StoreTime {
     StoreTime::from(SystemTime::now())
 }
 
+/// The same where it follows the runtime's clock: that is another one only in tests, which pause it and move it on.
+pub(crate) fn runtimes_wall() -> StoreTime {
+    let (runtimes, now) = (Instant::now().into_std(), std::time::Instant::now());
+    let (wall, behind) = (SystemTime::now(), now.checked_duration_since(runtimes));
+    let shown = match behind {
+        Some(behind) => wall.checked_sub(behind),
+        None => wall.checked_add(runtimes.duration_since(now)),
+    };
+    StoreTime::from(shown.unwrap_or(wall))
+}
+
 /// The clock of a table in memory: wall time when the table was made, then the runtime's monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableClock {
@@ -127,7 +139,7 @@ pub(crate) struct TableClock {
 
 impl TableClock {
     pub(crate) fn new() -> TableClock {
-        TableClock { started: Instant::now(), wall: wall() }
+        TableClock { started: Instant::now(), wall: runtimes_wall() }
     }
 
     pub(crate) fn now(self) -> StoreTime {

@@ -74,7 +74,7 @@
 //!
 //! # Features
 //!
-//! - `cron`: work on a schedule, declared by `cron!` as locks are by `lock!`.
+//! - `cron`: work that recurs, once a tick across all instances or on one of them ([`cron`](mod@cron)).
 //! - `gcs`: leases in Google Cloud Storage, by Google's own client ([`cloud`]).
 //! - `conformance`: the suite that every backend has to pass.
 //! - `simulation`: doors for tests that run the real engine in a simulated world. Outside of semver.
@@ -95,7 +95,7 @@ mod config;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 #[cfg(feature = "cron")]
-mod cron;
+pub mod cron;
 mod ctx;
 mod engine;
 mod error;
@@ -130,7 +130,7 @@ pub use crate::cron::Cron;
 pub use crate::ctx::Ctx;
 pub use crate::engine::{Check, ClockOffset, Engine, EngineBuilder, Holder, LeftToLapse, Shutdown, Verdict};
 pub use crate::error::{CancelCause, Cancelled, ConfigError, LockError, LossCause, Lost};
-pub use crate::lock::{Declaration, Kind, Lock, declared};
+pub use crate::lock::{Declaration, Kind, Lock, declared, deploy_lease};
 pub use crate::record::{Fence, Owner, StoreTime};
 #[doc = include_str!("docs/attribute.md")]
 #[doc(inline)]

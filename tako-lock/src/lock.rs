@@ -5,8 +5,9 @@ use std::future::Future;
 use std::pin::pin;
 
 use crate::ctx::Ctx;
-use crate::engine::{Begun, Mode, Tenure};
+use crate::engine::{Attempt, Begun, Mode, Tenure};
 use crate::error::LockError;
+use crate::name::Subject;
 
 /// A lock that is held across all instances of an app: a name, and nothing else.
 ///
@@ -38,18 +39,19 @@ use crate::error::LockError;
 /// # }
 /// ```
 pub struct Lock {
-    name: &'static str,
+    subject: Subject<'static>,
 }
 
 impl Lock {
     /// For the macros, by way of `private`, which has looked at the name.
     pub(crate) const fn new(name: &'static str) -> Lock {
-        Lock { name }
+        Lock { subject: Subject::Lock(name) }
     }
 
-    /// The name that it was declared with: its identity.
+    /// The name that it was declared with: its identity. That of the [`deploy_lease`] is `deploy.lease`, which no lock
+    /// can be declared with.
     pub const fn name(&self) -> &'static str {
-        self.name
+        self.subject.name()
     }
 
     /// Waits until the lock is held, runs `work` holding it, and gives it back.
@@ -147,13 +149,16 @@ impl Lock {
     }
 
     async fn acquire(&self, ctx: &Ctx, mode: Mode) -> Result<Option<Tenure>, LockError> {
-        let slot = ctx.engine()?.slot(self.name);
+        let slot = ctx.engine()?.slot(self.subject);
         match slot.begin(ctx.scope(), mode)? {
             Begun::Held(tenure) => Ok(Some(tenure)),
-            Begun::Busy => Ok(None),
+            Begun::Busy(_) => Ok(None),
             // On the heap: what a campaign needs would make three quarters of the caller's future, and is dead while
             // the work runs.
-            Begun::Campaign(visit, lead) => Box::pin(visit.campaign(lead)).await,
+            Begun::Campaign(visit, lead) => match Box::pin(visit.campaign(lead)).await? {
+                Attempt::Won(tenure) => Ok(Some(tenure)),
+                Attempt::Passed(_) => Ok(None),
+            },
         }
     }
 }
@@ -177,8 +182,37 @@ where
 
 impl fmt::Debug for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lock").field(&self.name).finish()
+        f.debug_tuple("Lock").field(&self.name()).finish()
     }
+}
+
+/// The deploy lease: one deployment of an app to an environment at a time.
+///
+/// It is a [`Lock`] at a place of its own, `leases/deploy-<app>-<env>`, which no declared lock can name. App and
+/// environment are the engine's. Whoever finds it taken asks [`Engine::inspect`](crate::Engine::inspect) with
+/// `deploy.lease` who has it, and [`Holder::since`](crate::Holder::since) since when.
+///
+/// # Examples
+/// ```
+/// use tako::{Engine, LockError};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), LockError> {
+/// let engine = Engine::memory();
+/// tako::deploy_lease()
+///     .run(&engine.ctx(), async |ctx| {
+///         // Another script, elsewhere:
+///         let other = tako::deploy_lease().try_run(&engine.ctx(), async |_| Ok::<_, LockError>(())).await?;
+///         assert_eq!(other, None);
+///         let holder = engine.inspect("deploy.lease").await?.expect("this one");
+///         assert_eq!(Some(holder.fence), ctx.fence());
+///         Ok(())
+///     })
+///     .await
+/// # }
+/// ```
+pub const fn deploy_lease() -> Lock {
+    Lock { subject: Subject::Deploy }
 }
 
 /// One declaration of a lock or a cron, as [`declared`] lists it.

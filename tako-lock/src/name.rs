@@ -1,6 +1,7 @@
 //! Names of locks, apps and environments, and the places in a store that they make.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::backend::Key;
 pub(crate) use crate::name_rules::check;
@@ -19,6 +20,64 @@ impl fmt::Display for NameFault {
             NameFault::TooLong { length } => {
                 write!(f, "it has {length} characters, and {MAX_LEN} is the most")
             }
+        }
+    }
+}
+
+/// What a lease is for. Leases of different kinds never share a record: no lock's name has a `.` in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Subject<'a> {
+    /// The lock of this name.
+    Lock(&'a str),
+    /// The cron of this name.
+    Cron(&'a str),
+    /// The app's deployment to the environment.
+    Deploy,
+}
+
+const CRON: &str = "cron.";
+const DEPLOY: &str = "deploy.lease";
+
+impl<'a> Subject<'a> {
+    /// Reads back what `Display` writes.
+    ///
+    /// # Errors
+    /// The name of the lock, or of the cron, is none.
+    pub(crate) fn of(text: &'a str) -> Result<Subject<'a>, NameFault> {
+        if text == DEPLOY {
+            return Ok(Subject::Deploy);
+        }
+        match text.strip_prefix(CRON) {
+            Some(name) => check(name).map(|()| Subject::Cron(name)),
+            None => check(text).map(|()| Subject::Lock(text)),
+        }
+    }
+}
+
+impl Subject<'static> {
+    /// The name that it was declared with.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Subject::Lock(name) | Subject::Cron(name) => name,
+            Subject::Deploy => DEPLOY,
+        }
+    }
+
+    /// What messages call it.
+    pub(crate) fn title(self) -> Arc<str> {
+        match self {
+            Subject::Lock(name) => name.into(),
+            Subject::Cron(_) | Subject::Deploy => self.to_string().into(),
+        }
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Lock(name) => f.write_str(name),
+            Subject::Cron(name) => write!(f, "{CRON}{name}"),
+            Subject::Deploy => f.write_str(DEPLOY),
         }
     }
 }
@@ -47,15 +106,20 @@ impl Namespace {
         if faults.is_empty() { Ok(Namespace { app: app.into(), env: env.into() }) } else { Err(faults) }
     }
 
-    /// The key of the lock `name`.
+    /// The key of `subject`'s lease.
     ///
     /// Joining the parts with `-` as they are is ambiguous: app `shop`, env `prod-eu`, lock `x` would share a record
     /// with env `prod`, lock `eu-x`. So each `-` in the app and in the name is doubled. The environment may have
     /// single ones only, so the first and the last single `-` are the joints.
-    pub(crate) fn key(&self, name: &str) -> Key {
+    pub(crate) fn key(&self, subject: Subject<'_>) -> Key {
         let Namespace { app, env } = self;
-        let path = format!("{}-{}", self.path("run"), name.replace('-', "--"));
-        Key::new(path, format!("{app}/{env}/{name}"))
+        let doubled = |name: &str| name.replace('-', "--");
+        let path = match subject {
+            Subject::Lock(name) => format!("{}-{}", self.path("run"), doubled(name)),
+            Subject::Cron(name) => format!("{}-{CRON}{}", self.path("run"), doubled(name)),
+            Subject::Deploy => self.path("deploy"),
+        };
+        Key::new(path, format!("{app}/{env}/{subject}"))
     }
 
     /// Where something else of this namespace than a lock stands, which no lock can be: `what` is not `run`.
@@ -86,15 +150,36 @@ fn part_fault(part: &str) -> Option<NameFault> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
-    use super::{MAX_LEN, Namespace, check, part_fault};
+    use super::{CRON, MAX_LEN, Namespace, Subject, check, part_fault};
 
     #[test]
     fn the_path_is_the_specifications_for_hyphen_free_parts() {
-        let key = Namespace::new("gallery", "pr-42").unwrap().key("reindex");
+        let key = Namespace::new("gallery", "pr-42").unwrap().key(Subject::Lock("reindex"));
         assert_eq!(key.path(), "leases/run-gallery-pr-42-reindex");
         assert_eq!(&**key.lock(), "gallery/pr-42/reindex");
+    }
+
+    #[test]
+    fn what_is_no_lock_stands_where_no_lock_can() {
+        let namespace = Namespace::new("photo-gallery", "pr-42").unwrap();
+        let places = [
+            (Subject::Cron("night-ly"), "leases/run-photo--gallery-pr-42-cron.night--ly", "cron.night-ly"),
+            (Subject::Deploy, "leases/deploy-photo--gallery-pr-42", "deploy.lease"),
+        ];
+        for (subject, path, text) in places {
+            let key = namespace.key(subject);
+            assert_eq!((key.path(), &**key.lock()), (path, &*format!("photo-gallery/pr-42/{text}")));
+            assert_eq!(Subject::of(text).unwrap(), subject, "what is written is read back");
+        }
+        for text in
+            ["cron", "cron.", "cron.Nightly", "cron.a--b", "deploy.leases", "deploy.", "cron.cron.a", "."]
+        {
+            assert!(!matches!(Subject::of(text), Ok(Subject::Cron(_) | Subject::Deploy)), "{text}");
+        }
     }
 
     /// Splits at the first and the last single `-`, and halves the doubled ones.
@@ -133,15 +218,34 @@ mod tests {
     fn every_path_decodes_to_what_it_was_made_of() {
         let parts = parts(4);
         assert!(parts.len() > 40, "{}", parts.len());
+        let (mut paths, mut identities, mut keys) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let mut insert = |key: crate::backend::Key| {
+            keys += 1;
+            paths.insert(key.path().to_owned());
+            identities.insert(key.lock().to_string());
+        };
         for app in &parts {
             for env in &parts {
                 let namespace = Namespace::new(app, env).unwrap();
                 for name in parts.iter().filter(|name| check(name).is_ok()) {
-                    let decoded = decode(namespace.key(name).path()).unwrap();
+                    let decoded = decode(namespace.key(Subject::Lock(name)).path()).unwrap();
                     assert_eq!((&decoded.0, &decoded.1, &decoded.2), (app, env, name));
+                    let decoded = decode(namespace.key(Subject::Cron(name)).path()).unwrap();
+                    let name = &format!("{CRON}{name}");
+                    assert_eq!((&decoded.0, &decoded.1, &decoded.2), (app, env, name));
+                }
+                insert(namespace.key(Subject::Deploy));
+                for name in parts.iter().filter(|name| check(name).is_ok()) {
+                    insert(namespace.key(Subject::Lock(name)));
+                    insert(namespace.key(Subject::Cron(name)));
                 }
             }
         }
+        assert_eq!(
+            (paths.len(), identities.len()),
+            (keys, keys),
+            "no two leases share a record or an identity"
+        );
     }
 
     #[test]
@@ -208,7 +312,7 @@ mod tests {
             name in part("[a-z][a-z0-9]{0,9}"),
         ) {
             prop_assert!(check(&name).is_ok(), "{}", name);
-            let key = Namespace::new(&app, &env).unwrap().key(&name);
+            let key = Namespace::new(&app, &env).unwrap().key(Subject::Lock(&name));
             prop_assert!(key.path().len() <= 272, "more than a backend has to take: {}", key.path());
             prop_assert_eq!(decode(key.path()), Some((app.clone(), env.clone(), name.clone())));
             prop_assert_eq!(&**key.lock(), format!("{app}/{env}/{name}"));

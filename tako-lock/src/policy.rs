@@ -21,6 +21,10 @@ pub const GUARD: Duration = Duration::from_secs(2);
 /// (Google Cloud Storage accepts one a second for each object).
 pub const PACE: Duration = Duration::from_secs(1);
 
+/// A tick of a cron that is so far ahead of the store's time is not claimed: the clock of the host that came for it is
+/// fast, and its mark would keep the other instances from every tick up to that one.
+pub const EARLY: Duration = Duration::from_secs(10);
+
 /// The timing that one engine runs under. The program's engines all run under [`Policy::V0`];
 /// tests inject a shorter one below the public interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -149,9 +149,17 @@ pub struct Record {
     pub fence: Fence,
     /// The full identity, `<app>/<env>/<name>`: a record with another one is a foreign object at our path.
     pub lock: Arc<str>,
+    /// Of a cron's lease: the scheduled instant of the last tick that was claimed. Whoever writes the record keeps it.
+    #[serde(default, deserialize_with = "a_mark", skip_serializing_if = "Option::is_none")]
+    pub mark: Option<StoreTime>,
     /// What a newer version has written beside these; carried through unchanged.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+/// A mark that is there has to be an instant: `null`, read as "no mark", would have a tick run again.
+fn a_mark<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<StoreTime>, D::Error> {
+    StoreTime::deserialize(deserializer).map(Some)
 }
 
 /// The fields of a record that this version does not know: what a newer one has written.
@@ -193,20 +201,21 @@ impl<'de> Deserialize<'de> for Extra {
 
 impl Clone for Record {
     fn clone(&self) -> Record {
-        let Record { owner, expires, fence, lock, extra } = self;
+        let Record { owner, expires, fence, lock, mark, extra } = self;
         Record {
             owner: owner.clone(),
             expires: *expires,
             fence: *fence,
             lock: lock.clone(),
+            mark: *mark,
             extra: extra.clone(),
         }
     }
 
     /// Leaves alone what the two share already, as versions of one record do.
     fn clone_from(&mut self, source: &Record) {
-        let Record { owner, expires, fence, lock, extra } = source;
-        (self.expires, self.fence) = (*expires, *fence);
+        let Record { owner, expires, fence, lock, mark, extra } = source;
+        (self.expires, self.fence, self.mark) = (*expires, *fence, *mark);
         if !Arc::ptr_eq(&self.owner.0, &owner.0) {
             self.owner = owner.clone();
         }
@@ -265,7 +274,7 @@ mod tests {
     fn fields_of_a_newer_version_are_carried_through() {
         let text = SAMPLE.replace(
             '}',
-            r#","mark":{"tick":"x","n":[1,2.5,-1.275496066600135e112,null]},"z":18446744073709551615}"#,
+            r#","news":{"tick":"x","n":[1,2.5,-1.275496066600135e112,null]},"z":18446744073709551615}"#,
         );
         let mut record = Record::from_json(text.as_bytes()).unwrap();
         let parsed = |text: &[u8]| serde_json::from_slice::<serde_json::Value>(text).unwrap();
@@ -274,6 +283,18 @@ mod tests {
         let again = Record::from_json(&record.to_json().unwrap()).unwrap();
         assert!(again.is_released());
         assert_eq!(again.extra, record.extra);
+    }
+
+    #[test]
+    fn a_mark_is_an_instant_and_stands_behind_the_rest() {
+        let text = SAMPLE.replace('}', r#","mark":"2026-12-01T12:00:00.000Z"}"#);
+        let record = Record::from_json(text.as_bytes()).unwrap();
+        assert_eq!(record.mark, Some(StoreTime::from_millis(1_796_126_400_000)));
+        assert_eq!(String::from_utf8(record.to_json().unwrap()).unwrap(), text);
+        for mark in ["null", "\"\"", "\"soon\"", "0", "1796126400000", "{}", "[]", "\"2026-12-01\""] {
+            let text = SAMPLE.replace('}', &format!(r#","mark":{mark}}}"#));
+            assert!(Record::from_json(text.as_bytes()).is_err(), "never \"no mark\": {mark}");
+        }
     }
 
     #[test]
@@ -302,9 +323,10 @@ mod tests {
     #[test]
     fn a_record_cloned_over_another_is_the_same_as_a_clone() {
         let sample = Record::from_json(SAMPLE.as_bytes()).unwrap();
-        let extra = [("mark".to_owned(), serde_json::Value::Null)].into_iter().collect();
+        let extra = [("news".to_owned(), serde_json::Value::Null)].into_iter().collect();
+        let mark = Some(StoreTime::from_millis(7));
         let next = Record { expires: StoreTime::RELEASED, fence: Fence::new(9), ..sample.clone() };
-        let other = Record { owner: Owner::new("o#1"), lock: "a/b/c".into(), extra, ..sample.clone() };
+        let other = Record { owner: Owner::new("o#1"), lock: "a/b/c".into(), mark, extra, ..sample.clone() };
         for (from, to) in [(&sample, &next), (&sample, &other), (&other, &sample), (&other, &other)] {
             let mut over = from.clone();
             over.clone_from(to);
@@ -321,6 +343,7 @@ mod tests {
                     expires,
                     fence: Fence::new(number),
                     lock: "a/b/c".into(),
+                    mark: None,
                     extra: super::Extra::NONE,
                 };
                 assert_eq!(Record::from_json(&record.to_json().unwrap()).unwrap(), record);

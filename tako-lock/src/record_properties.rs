@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Fence, Owner, Record, StoreTime};
 
-const KNOWN: [&str; 4] = ["owner", "expires", "fence", "lock"];
+const KNOWN: [&str; 5] = ["owner", "expires", "fence", "lock", "mark"];
 
 fn number() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -48,6 +48,7 @@ prop_compose! {
         expires in prop_oneof![Just(0), Just(u64::MAX), any::<u64>(), 0..StoreTime::MAX.as_millis()],
         fence in prop_oneof![Just(u64::MAX), Just(i64::MAX as u64 + 1), any::<u64>()],
         lock in ".*",
+        mark in prop::option::of(any::<u64>().prop_map(StoreTime::from_millis)),
         extra in fields(),
     ) -> Record {
         Record {
@@ -55,6 +56,7 @@ prop_compose! {
             expires: StoreTime::from_millis(expires),
             fence: Fence::new(fence),
             lock: lock.into(),
+            mark,
             extra: extra.into_iter().collect(),
         }
     }

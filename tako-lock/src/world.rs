@@ -43,7 +43,8 @@ pub trait World: Send + Sync + 'static {
     /// 128 random bits.
     fn random(&self) -> u128;
 
-    /// The host's wall clock: a first guess at a store's time, and for logs.
+    /// The host's wall clock: when a cron looks for its next tick, a first guess at a store's time, and for logs. It may
+    /// be wrong, and be set at any time.
     fn wall(&self) -> StoreTime;
 
     /// Ends what the world runs for the engine, once the engine has drained. Tasks still there are dropped.
@@ -92,7 +93,7 @@ impl World for Ambient {
     }
 
     fn wall(&self) -> StoreTime {
-        clock::wall()
+        clock::runtimes_wall()
     }
 
     fn stop(&self) {}

@@ -39,6 +39,7 @@ fn record() -> Record {
         expires: StoreTime::from_millis(1_796_126_430_125),
         fence: Fence::new(7),
         lock: key().lock().clone(),
+        mark: None,
         extra: Extra::NONE,
     }
 }

@@ -134,6 +134,7 @@ async fn conversation(server: Server) -> Vec<String> {
         expires: StoreTime::from_millis(1_900_000_000_123),
         fence: Fence::new(fence),
         lock: key.lock().clone(),
+        mark: None,
         extra: Extra::NONE,
     };
     let mut lines = Vec::new();

@@ -116,6 +116,7 @@ fn record(record: Record) -> backend::Record {
         expires: record.expires.map_or(StoreTime::RELEASED, store_time),
         fence: backend::Fence::new(FENCES + u64::from(record.fence)),
         lock: LOCK.clone(),
+        mark: None,
         extra: Extra::default(),
     }
 }
@@ -143,6 +144,7 @@ pub(crate) fn judge(
             .map(|error| Reading { time: store_time(sight.off_by() + early), error: span(error) }),
         is_fresh: sight == Sight::Exact,
         watched: watched.as_ref(),
+        tick: None,
         policy: &policy,
     };
     let Step::Take { expected, fence } = decisions::judge(&LOCK, stored(current).as_ref(), &view) else {

@@ -99,7 +99,7 @@ async fn a_fence_that_cannot_grow_is_an_error_and_never_wraps() {
 fn with_news(owner: &str, expires: tako::StoreTime) -> Record {
     let mut newer = record(owner, expires, 41);
     newer.extra =
-        [("mark".to_owned(), serde_json::json!({ "tick": "2026-12-01T12:00:00Z", "n": [1, null] }))]
+        [("news".to_owned(), serde_json::json!({ "tick": "2026-12-01T12:00:00Z", "n": [1, null] }))]
             .into_iter()
             .collect();
     newer

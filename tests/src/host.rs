@@ -3,7 +3,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -37,6 +37,8 @@ struct State {
     wall: StoreTime,
     /// Monotonic clocks of different hosts have nothing in common.
     origin: Duration,
+    /// By how much the wall clock has been set since, in milliseconds.
+    set: AtomicI64,
     is_suspended: AtomicBool,
     sleepers: Mutex<Vec<Waker>>,
     chance: Mutex<u64>,
@@ -58,6 +60,7 @@ impl Host {
                 started: Instant::now(),
                 wall: StoreTime::from_millis(wall),
                 origin: Duration::from_secs(1_000 + seed * 77),
+                set: AtomicI64::new(0),
                 is_suspended: AtomicBool::new(false),
                 sleepers: Mutex::default(),
                 chance: Mutex::new(seed),
@@ -87,6 +90,11 @@ impl Host {
         for sleeper in std::mem::take(&mut *lock(&self.state.sleepers)) {
             sleeper.wake();
         }
+    }
+
+    /// Sets the wall clock forward by so many milliseconds, or back.
+    pub fn set_clock(&self, by: i64) {
+        self.state.set.fetch_add(by, Ordering::AcqRel);
     }
 
     /// Runs `work` as something on this host: not while it is suspended.
@@ -160,7 +168,8 @@ impl World for Host {
     }
 
     fn wall(&self) -> StoreTime {
-        self.state.wall.plus(self.state.started.elapsed())
+        let shown = self.state.wall.plus(self.state.started.elapsed()).as_millis();
+        StoreTime::from_millis(shown.saturating_add_signed(self.state.set.load(Ordering::Acquire)))
     }
 
     fn stop(&self) {}

@@ -39,7 +39,7 @@ pub fn key() -> Key {
 /// A record of [`LOCK`], as somebody else has left it.
 pub fn record(owner: &str, expires: StoreTime, fence: u64) -> Record {
     let (owner, fence) = (Owner::new(owner), Fence::new(fence));
-    Record { owner, expires, fence, lock: key().lock().clone(), extra: Extra::default() }
+    Record { owner, expires, fence, lock: key().lock().clone(), mark: None, extra: Extra::default() }
 }
 
 /// So many seconds.

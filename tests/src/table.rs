@@ -158,7 +158,15 @@ impl Table {
     /// # Panics
     /// Never: memory answers.
     pub fn stored(&self) -> Option<Stored> {
-        at_once(self.shared.store.load(&key())).expect("memory answers")
+        self.stored_at(&key())
+    }
+
+    /// The record at `key`, as it stands.
+    ///
+    /// # Panics
+    /// Never: memory answers.
+    pub fn stored_at(&self, key: &Key) -> Option<Stored> {
+        at_once(self.shared.store.load(key)).expect("memory answers")
     }
 
     /// The store's time.
@@ -179,9 +187,16 @@ impl Table {
     /// # Panics
     /// When the store refuses.
     pub fn put(&self, record: &Record) {
-        let expected = self.stored().map(|stored| stored.token);
-        let swap =
-            at_once(self.shared.store.swap(&key(), expected.as_ref(), record)).expect("memory answers");
+        self.put_at(&key(), record);
+    }
+
+    /// The same at `key`.
+    ///
+    /// # Panics
+    /// When the store refuses.
+    pub fn put_at(&self, key: &Key, record: &Record) {
+        let expected = self.stored_at(key).map(|stored| stored.token);
+        let swap = at_once(self.shared.store.swap(key, expected.as_ref(), record)).expect("memory answers");
         assert_ne!(swap, Swap::Refused, "a test writes while nobody else does");
     }
 

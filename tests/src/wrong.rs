@@ -37,6 +37,7 @@ pub enum Fault {
     KeepsFencesAsFloats,
     KeepsWholeSeconds,
     KeepsNoIdentity,
+    ForgetsMarks,
     ForgetsUnknownFields,
     EndsKeysAtADoubledHyphen,
     CutsPaths,
@@ -149,6 +150,7 @@ impl Wrong {
                 kept.expires = StoreTime::from_millis(kept.expires.as_millis() / 1_000 * 1_000);
             }
             Fault::KeepsNoIdentity => kept.lock = key.lock().clone(),
+            Fault::ForgetsMarks => kept.mark = None,
             Fault::ForgetsUnknownFields => kept.extra = Extra::NONE,
             _ => {}
         }

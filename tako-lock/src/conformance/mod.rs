@@ -57,7 +57,7 @@
 //! | writes | [`a_record_is_created_once`], [`a_swap_on_the_current_token_is_applied`], [`a_stale_token_is_refused`], [`expecting_a_token_does_not_create`], [`a_refused_swap_changes_nothing`], [`a_released_record_is_still_there`] |
 //! | reads | [`an_absent_key_loads_none`], [`a_load_sees_the_last_applied_swap`], [`the_answered_token_is_the_stored_one`] |
 //! | tokens | [`every_applied_swap_makes_a_fresh_token`], [`a_record_written_before_gets_a_token_of_its_own`] |
-//! | records | [`every_owner_comes_back_exactly`], [`every_fence_comes_back_exactly`], [`every_expiry_comes_back_exactly`], [`every_identity_comes_back_exactly`], [`unknown_fields_come_back`] |
+//! | records | [`every_owner_comes_back_exactly`], [`every_fence_comes_back_exactly`], [`every_expiry_comes_back_exactly`], [`every_identity_comes_back_exactly`], [`every_mark_comes_back_exactly`], [`unknown_fields_come_back`] |
 //! | keys | [`keys_do_not_influence_each_other`] |
 //! | time | [`the_clock_does_not_go_back`], [`the_clock_keeps_pace`], [`a_write_is_dated_by_the_stores_clock`] |
 //! | dropped requests | [`a_dropped_swap_lands_whole_or_not_at_all`] |
@@ -108,7 +108,7 @@ pub use self::probe::probe;
 pub use self::races::{no_increment_is_lost, one_of_many_creates, one_of_many_swaps};
 pub use self::records::{
     every_expiry_comes_back_exactly, every_fence_comes_back_exactly, every_identity_comes_back_exactly,
-    every_owner_comes_back_exactly, unknown_fields_come_back,
+    every_mark_comes_back_exactly, every_owner_comes_back_exactly, unknown_fields_come_back,
 };
 #[doc(hidden)]
 pub use self::suite::{__Candidate, __Probed, __test};

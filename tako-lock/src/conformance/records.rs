@@ -69,6 +69,16 @@ pub async fn every_identity_comes_back_exactly(
     Ok(())
 }
 
+/// Marks come back to the millisecond, and no mark as none: a tick whose mark is lost would run twice.
+pub async fn every_mark_comes_back_exactly(backend: &impl LeaseBackend, pace: Pace) -> Result<(), Violation> {
+    let trial = Trial::new("every_mark_comes_back_exactly", backend, pace);
+    let marks = [None, Some(0), Some(1_796_126_400_000), Some(1_796_126_400_125)];
+    for (key, mark) in marks.map(|mark| (trial.key(), mark.map(StoreTime::from_millis))) {
+        comes_back(&trial, &key, Record { mark, ..trial.record(&key, 1) }).await?;
+    }
+    Ok(())
+}
+
 /// Fields that this version does not know come back, nested ones and large numbers included: an older instance must
 /// not erase what a newer one has written.
 pub async fn unknown_fields_come_back(backend: &impl LeaseBackend, pace: Pace) -> Result<(), Violation> {
@@ -81,7 +91,7 @@ pub async fn unknown_fields_come_back(backend: &impl LeaseBackend, pace: Pace) -
         "deeper": { "deepest": { "count": u64::MAX, "least": i64::MIN } },
     });
     record.extra =
-        [("mark".to_owned(), nested), ("z \u{e9}".to_owned(), serde_json::Value::Null)].into_iter().collect();
+        [("news".to_owned(), nested), ("z \u{e9}".to_owned(), serde_json::Value::Null)].into_iter().collect();
     comes_back(&trial, &key, record).await
 }
 

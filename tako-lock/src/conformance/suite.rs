@@ -34,6 +34,7 @@ macro_rules! __conformance_properties {
             every_fence_comes_back_exactly
             every_expiry_comes_back_exactly
             every_identity_comes_back_exactly
+            every_mark_comes_back_exactly
             unknown_fields_come_back
             keys_do_not_influence_each_other
             the_clock_does_not_go_back

@@ -68,6 +68,7 @@ impl<'a, B: LeaseBackend> Trial<'a, B> {
             expires: EXPIRES.plus(Duration::from_secs(number)),
             fence: Fence::new(number),
             lock: key.lock().clone(),
+            mark: None,
             extra: Extra::NONE,
         }
     }

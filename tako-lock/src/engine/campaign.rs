@@ -7,13 +7,13 @@ use std::pin::pin;
 
 use super::Shared;
 use super::claim::{Claim, Claimed, Sent};
-use super::hold::{Grant, Tenure};
+use super::hold::Grant;
 use super::queue::{Sight, Turn};
 use super::release::Release;
 use super::step::{self, Step, View};
-use super::visit::{Lead, Mode, Visit};
+use super::visit::{Attempt, Lead, Mode, Passed, Visit};
 use super::write::Effort;
-use crate::backend::{BackendError, ErrorKind, Stored};
+use crate::backend::{BackendError, ErrorKind, Record, Stored};
 use crate::clock::Moment;
 use crate::error::LockError;
 
@@ -27,6 +27,8 @@ enum Round {
     Won(Turn, Grant),
     /// Somebody holds it.
     Held(Turn),
+    /// It is not to be had for this tick.
+    Passed(Passed),
     /// The store is failing, or answered too late to be of use.
     Failed(Turn, BackendError),
     /// As before, and the turn is on its way to be given back.
@@ -34,11 +36,11 @@ enum Round {
 }
 
 impl Visit<'_> {
-    /// Wins the lock; `None` only in [`Mode::Try`], when somebody else holds it.
+    /// Wins the lock; it is passed over in no case in [`Mode::Wait`], and in [`Mode::Try`] only while somebody holds it.
     ///
     /// # Cancel safety
     /// Whatever was on its way is settled in the background: nothing stays held.
-    pub(crate) async fn campaign(&self, lead: Option<Lead>) -> Result<Option<Tenure>, LockError> {
+    pub(crate) async fn campaign(&self, lead: Option<Lead>) -> Result<Attempt, LockError> {
         let Shared { world, policy, .. } = &*self.slot.shared;
         if !world.is_reachable() {
             return Err(self.slot.no_runtime());
@@ -67,9 +69,13 @@ impl Visit<'_> {
                     *self.slot.sight() = Sight::default();
                     let tenure = self.start(turn, grant)?;
                     // Given back when it is dropped: whoever is not to go on is not started.
-                    return self.scope.ending().map_or(Ok(Some(tenure)), |ending| Err(self.ended(ending)));
+                    let ended = |ending| Err(self.ended(ending));
+                    return self.scope.ending().map_or(Ok(Attempt::Won(tenure)), ended);
                 }
-                Round::Held(_) if self.mode == Mode::Try => return Ok(None),
+                Round::Passed(passed) => return Ok(Attempt::Passed(passed)),
+                Round::Held(_) if self.mode != Mode::Wait => {
+                    return Ok(Attempt::Passed(Passed::Held { by: self.slot.holder() }));
+                }
                 Round::Held(turn) => {
                     if !std::mem::replace(&mut is_told, true) {
                         self.tell_waiting();
@@ -109,13 +115,16 @@ impl Visit<'_> {
         loop {
             let (turn, found) = match claimed {
                 Claimed::Lost { turn, found } => (turn, found),
-                Claimed::Won { turn, record, token, confirmed } => match self.useful(&confirmed) {
+                Claimed::Won { turn, record, mark_before, token, confirmed } => match self.useful(&confirmed)
+                {
                     Ok(deadline) => {
-                        return Round::Won(turn, Grant { record, token, since: confirmed.known, deadline });
+                        let since = confirmed.known;
+                        return Round::Won(turn, Grant { record, mark_before, token, since, deadline });
                     }
                     Err(error) => {
                         let Shared { world, heartbeats, .. } = &*self.slot.shared;
                         let (slot, number) = (self.slot.clone(), heartbeats.number());
+                        let record = Record { mark: mark_before, ..record };
                         let release = Release::of_claim(slot, number, world.now(), record, token, turn);
                         return Round::Failed(release.settle().await, error);
                     }
@@ -144,7 +153,9 @@ impl Visit<'_> {
     /// Reads the record, unless this process has written it itself and it was free.
     async fn look(&self, mut turn: Turn, now: Moment) -> Result<Sent, Round> {
         let Shared { world, store, .. } = &*self.slot.shared;
-        if let Some(free) = turn.notes.free.take() {
+        // That a tick was claimed is told by the record itself: an operator may have mended a mark since.
+        let is_open = |free: &Stored| self.mode.tick().is_none_or(|tick| free.record.mark < Some(tick));
+        if let Some(free) = turn.notes.free.take().filter(is_open) {
             return self.claim(turn, Some(free), now).await;
         }
         match store.load(&self.slot.key).answer().await {
@@ -160,12 +171,13 @@ impl Visit<'_> {
         let mut calibration = None;
         let (step, reading) = loop {
             let (store, watched) = (store_clock.read(now), turn.notes.watched.as_ref());
-            let view = View { now, store, is_fresh: matches!(calibration, Some(Ok(()))), watched, policy };
+            let (is_fresh, tick) = (matches!(calibration, Some(Ok(()))), self.mode.tick());
+            let view = View { now, store, is_fresh, watched, tick, policy };
             let step = step::judge(self.slot.key.lock(), stored.as_ref(), &view);
             let is_needed = match step {
                 Step::Calibrate => true,
                 Step::Take { .. } => !store_clock.can_date(store, policy),
-                Step::Wait | Step::Refuse(_) => false,
+                Step::Wait | Step::Spent { .. } | Step::Early { .. } | Step::Refuse(_) => false,
             };
             if calibration.is_some() || !is_needed {
                 break (step, store);
@@ -176,13 +188,21 @@ impl Visit<'_> {
         match step {
             Step::Take { expected, fence } => {
                 let free = stored.map(|stored| stored.record);
-                Ok(Claim::new(self.slot, now, reading, turn, expected, fence, free).send())
+                Ok(Claim::new(self, now, reading, turn, expected, fence, free).send())
             }
             Step::Wait => Err(self.held(turn, stored)),
+            Step::Spent { mark } => {
+                let by = stored.map(|stored| stored.record.owner);
+                Err(Round::Passed(Passed::Claimed { mark, by }))
+            }
+            Step::Early { by } => Err(Round::Passed(Passed::Early { by })),
             Step::Refuse(fault) => Err(Round::Failed(turn, fault.into())),
-            // A record that is there is judged by watching it meanwhile; one that is not needs the store's time.
+            // A record that is there is judged by watching it meanwhile; one that is not needs the store's time, as a
+            // tick does.
             Step::Calibrate => match calibration.and_then(Result::err) {
-                Some(error) if stored.is_none() || !error.kind().is_transient() => {
+                Some(error)
+                    if stored.is_none() || self.mode.tick().is_some() || !error.kind().is_transient() =>
+                {
                     Err(Round::Failed(turn, error))
                 }
                 _ => Err(self.held(turn, stored)),
@@ -195,7 +215,7 @@ impl Visit<'_> {
         // A body that could not be settled by then would be won too late.
         let until = world.now().plus(policy.validity()).minus(policy.useful);
         let effort = match self.mode {
-            Mode::Wait => Effort::patient(until),
+            Mode::Wait | Mode::Tick(_) => Effort::patient(until),
             Mode::Try => Effort::few(until, TRIES),
         };
         match sent {

@@ -187,6 +187,7 @@ impl Shared {
             expires: StoreTime::RELEASED,
             fence: Fence::new(fence),
             lock: key.lock().clone(),
+            mark: None,
             extra: Extra::NONE,
         };
         let stored = self.ask(check, "reading", |store| store.load(key)).await?;

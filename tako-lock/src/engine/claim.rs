@@ -1,17 +1,17 @@
 //! Claim: a lease that is being asked for. Whoever drops it, its outcome is settled, and what was won is given back.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use scopeguard::ScopeGuard;
 
-use super::queue::{Slot, Turn};
+use super::queue::Turn;
 use super::release::Release;
 use super::step::Confirmed;
 use super::store_time::Reading;
+use super::visit::Visit;
 use super::write::{Effort, Outcome, Write};
 use super::{LeftToLapse, Shared};
-use crate::backend::{BackendError, Extra, Fence, Record, Stored, Token};
+use crate::backend::{BackendError, Extra, Fence, Record, StoreTime, Stored, Token};
 use crate::clock::Moment;
 
 /// Dropped unsettled, it goes on in the background.
@@ -19,6 +19,8 @@ pub(crate) struct Claim(ScopeGuard<Parts, fn(Parts)>);
 
 struct Parts {
     write: Write,
+    /// What the record goes back to if no work is started under the claim.
+    mark_before: Option<StoreTime>,
     /// Kept until the claim is settled: before, nobody in this process can be told how the lock stands.
     turn: Turn,
 }
@@ -34,6 +36,7 @@ pub(crate) enum Claimed {
     Won {
         turn: Turn,
         record: Record,
+        mark_before: Option<StoreTime>,
         token: Token,
         confirmed: Confirmed,
     },
@@ -50,9 +53,10 @@ pub(crate) enum Claimed {
 }
 
 impl Claim {
-    /// A claim made at `now`, when the store's clock was read so, on the version `expected`, which says `free`.
+    /// `visit`'s claim, made at `now`, when the store's clock was read so, on the version `expected`, which says `free`.
+    /// One for a tick marks it in the very write that takes the lease.
     pub(super) fn new(
-        slot: &Arc<Slot>,
+        visit: &Visit<'_>,
         now: Moment,
         reading: Option<Reading>,
         turn: Turn,
@@ -60,15 +64,18 @@ impl Claim {
         fence: Fence,
         free: Option<Record>,
     ) -> Claim {
+        let Visit { slot, mode, .. } = visit;
         let (expires, error) = slot.shared.expiry_from(reading, None);
         // A fresh owner for each claim: to it the record of an earlier one is somebody else's, like any.
         let owner = slot.shared.new_owner(now);
+        let mark_before = free.as_ref().and_then(|free| free.mark);
+        let mark = mode.tick().or(mark_before);
         let record = match free {
-            Some(free) => Record { owner, expires, fence, ..free },
-            None => Record { owner, expires, fence, lock: slot.key.lock().clone(), extra: Extra::NONE },
+            Some(free) => Record { owner, expires, fence, mark, ..free },
+            None => Record { owner, expires, fence, lock: slot.key.lock().clone(), mark, extra: Extra::NONE },
         };
-        let write = Write::new(slot.clone(), now, expected, record, error);
-        Claim(scopeguard::guard(Parts { write, turn }, Parts::settle_in_background))
+        let write = Write::new((*slot).clone(), now, expected, record, error);
+        Claim(scopeguard::guard(Parts { write, mark_before, turn }, Parts::settle_in_background))
     }
 
     /// Sends it; it is settled at once where the store is in memory.
@@ -89,10 +96,10 @@ impl Claim {
             Ok(outcome) => outcome,
             Err(error) => return Claimed::Unsettled { claim: self, error },
         };
-        let Parts { write, turn } = ScopeGuard::into_inner(self.0);
+        let Parts { write, mark_before, turn } = ScopeGuard::into_inner(self.0);
         match outcome {
             Outcome::Landed { token, confirmed } => {
-                Claimed::Won { turn, record: write.into_record(), token, confirmed }
+                Claimed::Won { turn, record: write.into_record(), mark_before, token, confirmed }
             }
             Outcome::Earlier(found) => Claimed::Lost { turn, found: Some(found) },
             Outcome::Others(found) => Claimed::Lost { turn, found },
@@ -120,7 +127,7 @@ impl Parts {
     }
 
     async fn settle_and_give_back(self) {
-        let Parts { mut write, turn } = self;
+        let Parts { mut write, mark_before, turn } = self;
         let slot = write.slot().clone();
         let Shared { world, policy, .. } = &*slot.shared;
         let (closing, number) = (&slot.shared.closing, slot.shared.heartbeats.number());
@@ -134,7 +141,7 @@ impl Parts {
                     lock = &*slot.name,
                     "the caller went away while the lease was being granted: giving it back"
                 );
-                let (now, record) = (world.now(), write.into_record());
+                let (now, record) = (world.now(), Record { mark: mark_before, ..write.into_record() });
                 Release::of_claim(slot.clone(), number, now, record, token, turn).settle().await;
             }
             // What nobody could settle is named by a shutdown; without one it has run out by now.

@@ -14,7 +14,7 @@ use super::loss::{Deadline, Standing};
 use super::queue::{Slot, Turn};
 use super::release::Release;
 use super::scope::Scope;
-use crate::backend::{BackendError, Fence, Owner, Record, Token};
+use crate::backend::{BackendError, Fence, Owner, Record, StoreTime, Token};
 use crate::clock::Moment;
 use crate::error::{CancelCause, LossCause, Lost};
 
@@ -48,13 +48,17 @@ struct Cancel {
 /// What the next write of this hold starts from.
 pub(super) struct State {
     /// Taken by the release.
-    version: Option<(Record, Token)>,
+    pub(super) version: Option<(Record, Token)>,
+    /// The mark that the record goes back to, unless work is started under the hold.
+    mark_before: Option<StoreTime>,
+    pub(super) is_begun: bool,
     pub(super) last_error: Option<BackendError>,
 }
 
 /// What a campaign won.
 pub(super) struct Grant {
     pub(super) record: Record,
+    pub(super) mark_before: Option<StoreTime>,
     pub(super) token: Token,
     /// When it was known to be won.
     pub(super) since: Moment,
@@ -64,7 +68,7 @@ pub(super) struct Grant {
 impl Hold {
     /// A hold for code that runs under `scope`.
     pub(super) fn new(slot: Arc<Slot>, scope: &Scope, grant: Grant) -> Arc<Hold> {
-        let Grant { record, token, since, deadline } = grant;
+        let Grant { record, mark_before, token, since, deadline } = grant;
         Arc::new(Hold {
             outer: scope.hold().cloned(),
             fence: record.fence,
@@ -76,7 +80,12 @@ impl Hold {
             cancel: Cancel { parent: scope.token().clone(), token: OnceLock::new() },
             due: AtomicU64::new(0),
             over: Notify::new(),
-            state: Mutex::new(State { version: Some((record, token)), last_error: None }),
+            state: Mutex::new(State {
+                version: Some((record, token)),
+                mark_before,
+                is_begun: false,
+                last_error: None,
+            }),
             slot,
         })
     }
@@ -115,21 +124,28 @@ impl Hold {
         self.state().version.clone()
     }
 
-    /// The same, for the release, which is the last to write.
+    /// The same, for the release, which is the last to write. A tick that was claimed and not started is nobody's again.
     pub(super) fn take_version(&self) -> Option<(Record, Token)> {
-        self.state().version.take()
+        let mut state = self.state();
+        let (mut record, token) = state.version.take()?;
+        if !state.is_begun {
+            record.mark = state.mark_before;
+        }
+        Some((record, token))
     }
 
     /// A heartbeat stands in the record.
-    pub(super) fn renewed(&self, record: Record, token: Token) {
+    pub(super) fn renewed(&self, mut record: Record, token: Token) {
         let mut state = self.state();
         state.last_error = None;
         if let Some(version) = &mut state.version {
+            // It may have moved on while the heartbeat was on its way.
+            record.mark = record.mark.max(version.0.mark);
             *version = (record, token);
         }
     }
 
-    pub(super) fn owner(&self) -> Option<Owner> {
+    pub(crate) fn owner(&self) -> Option<Owner> {
         self.state().version.as_ref().map(|(record, _)| record.owner.clone())
     }
 

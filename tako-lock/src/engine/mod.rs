@@ -40,6 +40,8 @@ mod check;
 mod claim;
 #[cfg(feature = "gcs")]
 mod cloud;
+#[cfg(feature = "cron")]
+mod cron;
 mod heartbeat;
 mod hold;
 #[cfg_attr(not(feature = "simulation"), allow(unreachable_pub, reason = "public by way of `simulation`"))]
@@ -76,11 +78,13 @@ use self::shutdown::Closing;
 pub use self::shutdown::{LeftToLapse, Shutdown};
 use self::store::Store;
 use self::store_time::StoreClock;
-pub(crate) use self::visit::{Begun, Mode};
+#[cfg(feature = "cron")]
+pub(crate) use self::visit::Passed;
+pub(crate) use self::visit::{Attempt, Begun, Mode};
 use crate::backend::{Fence, Key, MemoryLease, Owner, StoreTime};
 use crate::clock::Moment;
 use crate::error::{ConfigError, LockError};
-use crate::name::Namespace;
+use crate::name::{Namespace, Subject};
 use crate::policy::Policy;
 use crate::world::{Ambient, World};
 
@@ -110,7 +114,7 @@ pub struct Engine {
 
 struct Inner {
     shared: Arc<Shared>,
-    slots: Mutex<BTreeMap<&'static str, Arc<Slot>>>,
+    slots: Mutex<BTreeMap<Subject<'static>, Arc<Slot>>>,
 }
 
 /// What the parts of one engine share. Slots lead here, not back: an engine that is dropped goes when its last hold
@@ -204,7 +208,8 @@ impl Engine {
         self.inner.shared.shut_down(grace).await
     }
 
-    /// Looks up who holds the lock `name`: one read of the store.
+    /// Looks up who holds the lock `name`: one read of the store. `cron.<name>` is the lease of the cron `<name>`, and
+    /// `deploy.lease` the [`deploy_lease`](crate::deploy_lease).
     ///
     /// `None`: nobody has it. The answer is as old as the read; only `run` and `try_run` can act on it.
     ///
@@ -229,7 +234,7 @@ impl Engine {
 
 impl Engine {
     /// Where the record of the lock `name` stands in the store, and the identity that it bears: for operators, and for
-    /// tests that break a lock by force.
+    /// tests that break a lock by force. `name` is as for [`inspect`](Engine::inspect).
     ///
     /// # Errors
     /// What is not a lock's name.
@@ -242,16 +247,16 @@ impl Engine {
     /// # Ok(()) }
     /// ```
     pub fn key(&self, name: &str) -> Result<Key, ConfigError> {
-        crate::name::check(name)
-            .map(|()| self.inner.shared.namespace.key(name))
+        Subject::of(name)
+            .map(|subject| self.inner.shared.namespace.key(subject))
             .map_err(|fault| ConfigError::one(format!("`{name}` is not the name of a lock: {fault}")))
     }
 
-    /// The lock `name`, as this process knows it.
-    pub(crate) fn slot(&self, name: &'static str) -> Arc<Slot> {
+    /// The lease for `subject`, as this process knows it.
+    pub(crate) fn slot(&self, subject: Subject<'static>) -> Arc<Slot> {
         let Inner { shared, slots } = &*self.inner;
-        let make = || Arc::new(Slot::new(shared.clone(), name.into(), shared.namespace.key(name)));
-        slots.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert_with(make).clone()
+        let make = || Arc::new(Slot::new(shared.clone(), subject.title(), shared.namespace.key(subject)));
+        slots.lock().unwrap_or_else(PoisonError::into_inner).entry(subject).or_insert_with(make).clone()
     }
 
     pub(crate) fn world(&self) -> &Arc<dyn World> {
@@ -272,6 +277,19 @@ pub struct Holder {
     /// Whether that time has passed, as far as this process can tell: the holder is gone, and the next campaigner
     /// takes over.
     pub is_expired: bool,
+}
+
+impl Holder {
+    /// About when the hold began, in the store's time; `None` when the record cannot tell.
+    ///
+    /// The record keeps no such instant of its own. A fence is the present in milliseconds, unless the one before was
+    /// ahead of that, or the holder did not know the store's time; so this is right to about a second wherever locks
+    /// change hands less often than once a millisecond, and for people to read.
+    pub fn since(&self) -> Option<StoreTime> {
+        let since = StoreTime::from_millis(self.fence.get());
+        // A lease outlasts its beginning by a TTL: what does not is a number, and no time.
+        (since.as_millis() == self.fence.get() && since < self.expires).then_some(since)
+    }
 }
 
 impl Shared {

@@ -47,7 +47,9 @@ impl Release {
         Some(Release::over(slot, number, Some(Booked(hold)), now, record, token, turn))
     }
 
-    /// Gives back, from `now` on, a lease that never became a hold: `record`, at version `token`, by the claim `number`.
+    /// Gives back, from `now` on, a lease that never became a hold: `record`, at version `token`, by the claim `number`, with
+    /// the mark that it is to go back to. Nothing was started under it, and it is written over our own version or not at
+    /// all.
     pub(super) fn of_claim(
         slot: Arc<Slot>,
         number: u64,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::store_time::Reading;
 use crate::backend::{BackendError, ErrorKind, Fence, Owner, Record, StoreTime, Stored, Token};
 use crate::clock::Moment;
-use crate::policy::Policy;
+use crate::policy::{EARLY, Policy};
 
 /// A record version that one process has been looking at, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct View<'a> {
     pub is_fresh: bool,
     /// The version that was seen at the last look, when it was seen first.
     pub watched: Option<&'a Watched>,
+    /// What the lease is wanted for, if only for that: one tick of a cron.
+    pub tick: Option<StoreTime>,
     /// The timing that all engines run under.
     pub policy: &'a Policy,
 }
@@ -44,6 +46,16 @@ pub enum Step {
     },
     /// Somebody holds it.
     Wait,
+    /// The tick, or a later one, was claimed before.
+    Spent {
+        /// Which.
+        mark: StoreTime,
+    },
+    /// The tick is so far ahead of the store's time: the clock that told it is wrong.
+    Early {
+        /// How far.
+        by: Duration,
+    },
     /// It may have expired, but the store's time is not known well enough to say so: ask the store first.
     Calibrate,
     /// What is stored is not our record, or cannot be continued.
@@ -74,6 +86,32 @@ impl From<RecordFault> for BackendError {
 
 /// Decides what a campaigner for `lock` does, having seen `stored` in the record's place.
 pub fn judge(lock: &str, stored: Option<&Stored>, view: &View<'_>) -> Step {
+    let step = judge_lease(lock, stored, view);
+    let Some(tick) = view.tick else { return step };
+    let mark = stored.and_then(|stored| stored.record.mark).filter(|mark| *mark >= tick);
+    match (step, mark) {
+        (step @ Step::Refuse(_), _) => step,
+        // Whoever holds it now: the record will not say otherwise.
+        (_, Some(mark)) => Step::Spent { mark },
+        (step @ Step::Take { .. }, None) => earliness(tick, view).unwrap_or(step),
+        (step, None) => step,
+    }
+}
+
+/// Whether `tick` must not be claimed yet. A mark in the future would keep every other instance from all ticks up to it.
+fn earliness(tick: StoreTime, view: &View<'_>) -> Option<Step> {
+    let Some(store) = view.store else { return Some(Step::Calibrate) };
+    let by = |time: StoreTime| tick.since(time);
+    if by(store.earliest()) <= EARLY {
+        None
+    } else if by(store.latest()) <= EARLY && !view.is_fresh {
+        Some(Step::Calibrate)
+    } else {
+        Some(Step::Early { by: by(store.time) })
+    }
+}
+
+fn judge_lease(lock: &str, stored: Option<&Stored>, view: &View<'_>) -> Step {
     let Some(Stored { record, token }) = stored else {
         return match view.store {
             // A new record starts above all that may have been handed out under one that was removed: not behind the

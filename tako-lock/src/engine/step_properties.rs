@@ -48,6 +48,7 @@ prop_compose! {
             expires,
             fence: Fence::new(fence),
             lock: LOCK.into(),
+            mark: None,
             extra: Extra::NONE,
         };
         Stored { record, token: Token::from(token) }
@@ -76,7 +77,7 @@ proptest! {
         watched in prop::option::of((0..3_u64, moment())),
     ) {
         let watched = watched.map(|(token, since)| Watched { token: Token::from(token), since });
-        let view = View { now, store: reading, is_fresh, watched: watched.as_ref(), policy: &Policy::V0 };
+        let view = View { now, store: reading, is_fresh, watched: watched.as_ref(), tick: None, policy: &Policy::V0 };
         let step = judge(LOCK, stored.as_ref(), &view);
         let Some(Stored { record, token }) = stored else {
             // Nobody's: all that is asked is that the fence is not behind the present.
@@ -102,6 +103,7 @@ proptest! {
                 prop_assert_eq!(fault, RecordFault::FenceExhausted);
                 prop_assert_eq!(record.fence, Fence::new(u64::MAX));
             }
+            Step::Spent { .. } | Step::Early { .. } => prop_assert!(false, "no tick is asked for"),
             Step::Wait | Step::Calibrate => {
                 prop_assert!(!record.is_released() && !stood_still && !is_past, "a dead lease is taken over");
             }
@@ -110,7 +112,7 @@ proptest! {
 
     #[test]
     fn the_record_of_another_lock_is_left_alone(stored in stored(), reading in prop::option::of(reading()), now in moment()) {
-        let view = View { now, store: reading, is_fresh: true, watched: None, policy: &Policy::V0 };
+        let view = View { now, store: reading, is_fresh: true, watched: None, tick: None, policy: &Policy::V0 };
         let step = judge("gallery/prod/other", Some(&stored), &view);
         prop_assert_eq!(step, Step::Refuse(RecordFault::Foreign { found: LOCK.into() }));
     }
@@ -120,7 +122,7 @@ proptest! {
         stored in prop::option::of(stored()), time in store_time(), error in 0..=500_u64, now in moment(),
     ) {
         let reading = Reading { time, error: Duration::from_millis(error) };
-        let view = View { now, store: Some(reading), is_fresh: false, watched: None, policy: &Policy::V0 };
+        let view = View { now, store: Some(reading), is_fresh: false, watched: None, tick: None, policy: &Policy::V0 };
         prop_assert_ne!(judge(LOCK, stored.as_ref(), &view), Step::Calibrate);
     }
 
@@ -278,6 +280,7 @@ proptest! {
                 expires,
                 fence: Fence::new(7),
                 lock: LOCK.into(),
+                mark: None,
                 extra: Extra::NONE,
             },
             token: Token::from(3),
@@ -288,6 +291,7 @@ proptest! {
             store: learnt(campaigner, &answers).read(campaigner.at(now)),
             is_fresh: false,
             watched: Some(&watched),
+            tick: None,
             policy: &Policy::V0,
         };
         let takes = matches!(judge(LOCK, Some(&stored), &view), Step::Take { .. });

@@ -31,6 +31,7 @@ fn record(owner: &str, expires: u64) -> Record {
         expires: store(expires),
         fence: Fence::new(7),
         lock: LOCK.into(),
+        mark: None,
         extra: Extra::NONE,
     }
 }
@@ -40,11 +41,71 @@ fn stored(owner: &str, expires: u64) -> Stored {
 }
 
 fn view(now: Moment, store: Option<Reading>, watched: Option<&Watched>) -> View<'_> {
-    View { now, store, is_fresh: false, watched, policy: &Policy::V0 }
+    View { now, store, is_fresh: false, watched, tick: None, policy: &Policy::V0 }
 }
 
 fn reading(time: u64, error: u64) -> Reading {
     Reading { time: store(time), error: ms(error) }
+}
+
+fn marked(owner: &str, expires: u64, mark: Option<u64>) -> Stored {
+    let Stored { record, token } = stored(owner, expires);
+    Stored { record: Record { mark: mark.map(store), ..record }, token }
+}
+
+const TICK: u64 = 1_000_000;
+
+fn for_tick(store_time: Option<Reading>) -> View<'static> {
+    View { tick: Some(store(TICK)), ..view(at(0), store_time, None) }
+}
+
+#[test]
+fn a_tick_is_claimed_once_whoever_holds_the_lease_since() {
+    let now = Some(reading(TICK + 20, 10));
+    let taken = || Step::Take { expected: Some(Token::from(3)), fence: Fence::new(TICK + 9) };
+    for (mark, expires, step) in [
+        (None, 0, taken()),
+        (Some(TICK - 1), 0, taken()),
+        (Some(TICK), 0, Step::Spent { mark: store(TICK) }),
+        (Some(TICK + 60_000), 0, Step::Spent { mark: store(TICK + 60_000) }),
+        // Held, by whom ever: a tick that was claimed is told so, and another has to wait.
+        (Some(TICK), TICK + 30_000, Step::Spent { mark: store(TICK) }),
+        (Some(TICK - 1), TICK + 30_000, Step::Wait),
+        (None, TICK + 30_000, Step::Wait),
+        // Run out long ago.
+        (Some(TICK), TICK - 60_000, Step::Spent { mark: store(TICK) }),
+    ] {
+        assert_eq!(
+            judge(LOCK, Some(&marked("p#1", expires, mark)), &for_tick(now)),
+            step,
+            "{mark:?} {expires}"
+        );
+        let lock = judge(LOCK, Some(&marked("p#1", expires, mark)), &view(at(0), now, None));
+        assert!(matches!(lock, Step::Take { .. } | Step::Wait), "a mark is nothing to a lock: {lock:?}");
+    }
+    let foreign = Stored {
+        record: Record { lock: "a/b/c".into(), ..marked("p#1", 0, Some(TICK)).record },
+        ..stored("p#1", 0)
+    };
+    assert!(matches!(judge(LOCK, Some(&foreign), &for_tick(now)), Step::Refuse(_)), "first of all");
+}
+
+#[test]
+fn a_tick_in_the_future_is_not_claimed() {
+    let released = stored("p#1", 0);
+    let early = |time: u64, error: u64| judge(LOCK, Some(&released), &for_tick(Some(reading(time, error))));
+    let bound = 10_000;
+    assert!(matches!(early(TICK - bound + 11, 10), Step::Take { .. }), "within the bound, surely");
+    assert_eq!(early(TICK - bound - 11, 10), Step::Early { by: ms(bound + 11) });
+    assert_eq!(early(TICK - bound, 10), Step::Calibrate, "on the edge: the store is asked");
+    assert_eq!(early(TICK, 180_000), Step::Calibrate, "an old estimate tells nothing");
+    let as_good_as_it_gets = View { is_fresh: true, ..for_tick(Some(reading(TICK - bound, 10))) };
+    assert!(matches!(judge(LOCK, Some(&released), &as_good_as_it_gets), Step::Early { .. }));
+    assert_eq!(judge(LOCK, Some(&released), &for_tick(None)), Step::Calibrate, "never blindly");
+    assert!(matches!(
+        judge(LOCK, None, &for_tick(Some(reading(TICK, 5)))),
+        Step::Take { expected: None, .. }
+    ));
 }
 
 #[test]

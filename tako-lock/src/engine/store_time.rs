@@ -22,7 +22,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    pub(super) fn earliest(&self) -> StoreTime {
+    pub(crate) fn earliest(&self) -> StoreTime {
         // Rounded against the campaigner: up to the next millisecond.
         let error = self.error.saturating_add(Duration::from_micros(999));
         StoreTime::from_millis(
@@ -30,7 +30,7 @@ impl Reading {
         )
     }
 
-    pub(super) fn latest(&self) -> StoreTime {
+    pub(crate) fn latest(&self) -> StoreTime {
         self.time.plus(self.error)
     }
 }

@@ -11,7 +11,7 @@ use super::hold::{Grant, Hold, Tenure};
 use super::queue::{Slot, Turn};
 use super::scope::{Ending, Scope};
 use super::step::{self, Confirmed, Step, View};
-use crate::backend::{BackendError, ErrorKind, Owner};
+use crate::backend::{BackendError, ErrorKind, Owner, StoreTime};
 use crate::clock::Moment;
 use crate::error::{CancelCause, Cancelled, LockError, Span};
 use crate::race::{Race, race};
@@ -23,6 +23,38 @@ pub(crate) enum Mode {
     Wait,
     /// `try_run`: one attempt.
     Try,
+    /// For this tick of a cron, if nobody has claimed it and no earlier run goes on; while the store is failing, until
+    /// it answers.
+    #[cfg_attr(not(feature = "cron"), expect(dead_code, reason = "crons come with their feature"))]
+    Tick(StoreTime),
+}
+
+impl Mode {
+    pub(super) fn tick(self) -> Option<StoreTime> {
+        match self {
+            Mode::Tick(tick) => Some(tick),
+            Mode::Wait | Mode::Try => None,
+        }
+    }
+}
+
+/// What an attempt came to.
+pub(crate) enum Attempt {
+    Won(Tenure),
+    #[cfg_attr(not(feature = "cron"), expect(dead_code, reason = "a lock does not ask why"))]
+    Passed(Passed),
+}
+
+/// Why an attempt that does not wait was passed over.
+#[cfg_attr(not(feature = "cron"), expect(dead_code, reason = "to a lock they are all one"))]
+#[derive(Debug)]
+pub(crate) enum Passed {
+    /// Somebody holds the lease, as far as is known.
+    Held { by: Option<Owner> },
+    /// The tick was claimed before, or a later one was. The owner stands in the record.
+    Claimed { mark: StoreTime, by: Option<Owner> },
+    /// The tick is so far ahead of the store's time.
+    Early { by: Duration },
 }
 
 /// One caller's attempt.
@@ -41,7 +73,8 @@ pub(crate) struct Visit<'a> {
 pub(crate) enum Begun<'a> {
     Held(Tenure),
     /// Another task of this process has it, or is ahead.
-    Busy,
+    #[cfg_attr(not(feature = "cron"), expect(dead_code, reason = "a lock does not ask who"))]
+    Busy(Option<Owner>),
     /// It takes waiting: for the queue (`None`), for the store, or for whoever holds the lock.
     Campaign(Visit<'a>, Option<Lead>),
 }
@@ -71,14 +104,19 @@ impl Slot {
         }
         if scope.holds_slot(self) {
             return match mode {
-                Mode::Try => Ok(Begun::Busy),
+                Mode::Try | Mode::Tick(_) => Ok(Begun::Busy(self.holder())),
                 Mode::Wait => Err(LockError::Reentrant { lock: self.name.clone() }),
             };
         }
         match (self.try_turn(), mode) {
             (Some(turn), _) => visit.begin(turn),
-            (None, Mode::Try) => visit.without_turn().map(|()| Begun::Busy),
+            (None, Mode::Try) => visit.without_turn().map(|()| Begun::Busy(None)),
             (None, Mode::Wait) => Ok(Begun::Campaign(visit, None)),
+            // An earlier run goes on; or a claim is on its way, which may come to nothing.
+            (None, Mode::Tick(_)) => Ok(match self.shared.heartbeats.holder_of(self) {
+                holder @ Some(_) => Begun::Busy(holder),
+                None => Begun::Campaign(visit, None),
+            }),
         }
     }
 }
@@ -88,20 +126,22 @@ impl<'a> Visit<'a> {
         let Shared { store_clock, policy, .. } = &*self.slot.shared;
         let now = self.since;
         let reading = store_clock.read(now);
-        let view = View { now, store: reading, is_fresh: false, watched: None, policy };
+        let view =
+            View { now, store: reading, is_fresh: false, watched: None, tick: self.mode.tick(), policy };
         let Some(free) = turn.notes.free.take_if(|_| store_clock.can_date(reading, policy)) else {
             return Ok(Begun::Campaign(self, Some(Lead::Turn(turn))));
         };
         let Step::Take { expected, fence } = step::judge(self.slot.key.lock(), Some(&free), &view) else {
             return Ok(Begun::Campaign(self, Some(Lead::Turn(turn))));
         };
-        match Claim::new(self.slot, now, reading, turn, expected, fence, Some(free.record)).send() {
-            Sent::Settled(Claimed::Won { turn, record, token, confirmed }) => {
+        let claim = Claim::new(&self, now, reading, turn, expected, fence, Some(free.record));
+        match claim.send() {
+            Sent::Settled(Claimed::Won { turn, record, mark_before, token, confirmed }) => {
                 if let Ok(deadline) = self.useful(&confirmed) {
-                    let grant = Grant { record, token, since: confirmed.known, deadline };
+                    let grant = Grant { record, mark_before, token, since: confirmed.known, deadline };
                     return self.start(turn, grant).map(Begun::Held);
                 }
-                let won = Claimed::Won { turn, record, token, confirmed };
+                let won = Claimed::Won { turn, record, mark_before, token, confirmed };
                 Ok(Begun::Campaign(self, Some(Lead::Claim(Sent::Settled(won)))))
             }
             sent => Ok(Begun::Campaign(self, Some(Lead::Claim(sent)))),
