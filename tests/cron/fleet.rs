@@ -5,7 +5,7 @@
 //! counted and told.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tako::backend::ErrorKind;
 use tako::cron::{CronConfig, Outcome, Tick};
@@ -65,9 +65,8 @@ fn skew(number: usize) -> i64 {
 }
 
 /// Short for the most part; some outlive their next tick.
-fn length(tick: Tick) -> Duration {
-    let mut chance =
-        Chance(tick.scheduled.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs()));
+fn length(since: Duration) -> Duration {
+    let mut chance = Chance(since.as_secs());
     match chance.below(10) {
         0 => millis(60_000 + chance.below(80_000)),
         1 | 2 => millis(chance.below(50_000)),
@@ -79,6 +78,8 @@ struct Fleet {
     stage: Stage,
     config: CronConfig,
     chance: Chance,
+    /// The tick from which the others are counted.
+    origin: SystemTime,
     replicas: Vec<Instance>,
     /// How far each one's clock has been set off its skew.
     set: [i64; REPLICAS],
@@ -92,6 +93,8 @@ impl Fleet {
         let label = format!("P{number}.{}", self.restarts);
         self.set[number] = 0;
         let host = self.stage.host(&label, skew(number));
+        let origin = self.origin;
+        let length = move |tick: Tick| length(tick.scheduled.duration_since(origin).unwrap_or_default());
         self.stage.start_with(host, &label, &self.config, length)
     }
 
@@ -152,6 +155,7 @@ async fn play(name: &str, config: CronConfig, seed: u64, ticks: u64) {
         stage: stage.clone(),
         config,
         chance: Chance(seed),
+        origin: stage.tick(0),
         replicas: Vec::new(),
         set: [0; REPLICAS],
         restarts: 0,

@@ -62,7 +62,7 @@ fn for_tick(store_time: Option<Reading>) -> View<'static> {
 #[test]
 fn a_tick_is_claimed_once_whoever_holds_the_lease_since() {
     let now = Some(reading(TICK + 20, 10));
-    let taken = || Step::Take { expected: Some(Token::from(3)), fence: Fence::new(TICK + 9) };
+    let taken = || Step::Take { expected: Some(Token::from(3)), fence: Fence::new(TICK + 10) };
     for (mark, expires, step) in [
         (None, 0, taken()),
         (Some(TICK - 1), 0, taken()),
