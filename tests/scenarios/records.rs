@@ -163,3 +163,15 @@ async fn a_record_removed_right_after_it_was_made_does_not_turn_fences_back() {
     assert!(table.remove());
     p2.work(&witness, millis(10)).await.expect("a hold");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_label_of_any_length_makes_an_owner() {
+    let table = Table::new();
+    let (p1, witness) = (table.process(&"x".repeat(1_000)), Witness::new());
+    p1.work(&witness, secs(1)).await.expect("a grant");
+    let owner = table.history()[0].record.owner.clone();
+    assert!(
+        owner.label().starts_with("xxx") && owner.as_str().len() < 200,
+        "cut short, not refused: {owner}"
+    );
+}
