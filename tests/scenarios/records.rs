@@ -1,7 +1,7 @@
 //! Records that somebody else has written, or that nobody should touch.
 
 use tako::backend::Record;
-use tako::{LockError, policy};
+use tako::{Engine, LockError, policy};
 use tako_lock_tests::faulty::{Fault, all_calls};
 use tako_lock_tests::table::Table;
 use tako_lock_tests::witness::Witness;
@@ -174,4 +174,23 @@ async fn a_label_of_any_length_makes_an_owner() {
         owner.label().starts_with("xxx") && owner.as_str().len() < 200,
         "cut short, not refused: {owner}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_bit_of_an_owners_id_is_drawn() {
+    let engine = Engine::memory();
+    let (mut ever_one, mut ever_zero) = (0_u128, 0_u128);
+    for _ in 0..100 {
+        LOCK.run(&engine.ctx(), async |_| {
+            let owner = engine.inspect("reindex").await?.expect("held by this very code").owner;
+            let (_, id) = owner.as_str().rsplit_once('#').expect("a label and an id");
+            let id = u128::from_str_radix(id, 16).expect("128 bits");
+            ever_one |= id;
+            ever_zero |= !id;
+            Ok::<_, LockError>(())
+        })
+        .await
+        .expect("a grant");
+    }
+    assert_eq!((ever_one, ever_zero), (u128::MAX, u128::MAX), "I3: no two acquisitions share an owner");
 }
