@@ -1,7 +1,7 @@
 //! Records that somebody else has written, or that nobody should touch.
 
 use tako::backend::Record;
-use tako::{LockError, policy};
+use tako::{Engine, LockError, policy};
 use tako_lock_tests::faulty::{Fault, all_calls};
 use tako_lock_tests::table::Table;
 use tako_lock_tests::witness::Witness;
@@ -162,4 +162,35 @@ async fn a_record_removed_right_after_it_was_made_does_not_turn_fences_back() {
     p1.work(&witness, millis(10)).await.expect("a hold");
     assert!(table.remove());
     p2.work(&witness, millis(10)).await.expect("a hold");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_label_of_any_length_makes_an_owner() {
+    let table = Table::new();
+    let (p1, witness) = (table.process(&"x".repeat(1_000)), Witness::new());
+    p1.work(&witness, secs(1)).await.expect("a grant");
+    let owner = table.history()[0].record.owner.clone();
+    assert!(
+        owner.label().starts_with("xxx") && owner.as_str().len() < 200,
+        "cut short, not refused: {owner}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_bit_of_an_owners_id_is_drawn() {
+    let engine = Engine::memory();
+    let (mut ever_one, mut ever_zero) = (0_u128, 0_u128);
+    for _ in 0..100 {
+        LOCK.run(&engine.ctx(), async |_| {
+            let owner = engine.inspect("reindex").await?.expect("held by this very code").owner;
+            let (_, id) = owner.as_str().rsplit_once('#').expect("a label and an id");
+            let id = u128::from_str_radix(id, 16).expect("128 bits");
+            ever_one |= id;
+            ever_zero |= !id;
+            Ok::<_, LockError>(())
+        })
+        .await
+        .expect("a grant");
+    }
+    assert_eq!((ever_one, ever_zero), (u128::MAX, u128::MAX), "I3: no two acquisitions share an owner");
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tako::backend::ErrorKind;
 use tako::{LockError, policy};
-use tako_lock_tests::faulty::{Fault, Verb, all_calls, beats, claims, loads, releases};
+use tako_lock_tests::faulty::{Fault, Verb, all_calls, beats, claims, clock, loads, releases};
 use tako_lock_tests::table::Table;
 use tako_lock_tests::witness::Witness;
-use tako_lock_tests::{millis, secs};
+use tako_lock_tests::{OTHER_LOCK, millis, secs};
 use tokio::time::{sleep, timeout};
 
 #[tokio::test(start_paused = true)]
@@ -42,6 +42,51 @@ async fn a_campaign_through_an_outage_keeps_the_pace_of_a_poll() {
     p1.work(&witness, secs(1)).await.expect("got once the store is back");
     let looks = p1.link.requests().iter().filter(|request| request.at < secs(60)).count();
     assert!(looks <= 41, "I8: one look in 1.5 s at the most, and not {looks}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_try_asks_twice_in_quick_succession_and_says_for_how_long_it_has() {
+    for (failures, is_got) in [(1, true), (2, false)] {
+        let table = Table::new();
+        let (p1, witness) = (table.process("P1"), Witness::new());
+        p1.link.on(loads().first(failures), Fault::Fails(ErrorKind::Unavailable));
+        let tried = p1.try_work(&witness, Duration::ZERO).await;
+        let took = table.now();
+        assert!((millis(200)..millis(500)).contains(&took), "one retry, after a short pause: {took:?}");
+        match tried {
+            Ok(Some(_)) => assert!(is_got),
+            Err(LockError::Unavailable { since, .. }) => assert!(!is_got && since == took, "{since:?}"),
+            other => panic!("the store failed, and nobody holds it: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn campaigns_that_need_the_stores_time_at_once_ask_for_it_once() {
+    for fault in [Fault::Slow { there: millis(200), back: millis(200) }, Fault::Fails(ErrorKind::Denied)] {
+        let table = Table::new();
+        let (p1, witness) = (table.process("P1"), Witness::new());
+        p1.link.on(clock(), fault);
+        let first = p1.start(&witness, secs(1));
+        if matches!(fault, Fault::Fails(_)) {
+            sleep(millis(100)).await;
+        }
+        let ctx = p1.ctx();
+        let other = OTHER_LOCK.run(&ctx, async |_| Ok::<_, LockError>(()));
+        let outcome = timeout(secs(1), other).await;
+        sleep(millis(100)).await;
+        assert_eq!(p1.link.count(&[Verb::Clock]), 1, "I8: one question for all of them ({outcome:?})");
+        first.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_dates_its_writes_is_asked_for_its_time_once() {
+    let table = Table::new();
+    let (p1, witness) = (table.process("P1"), Witness::new());
+    p1.link.on(all_calls(), Fault::Slow { there: millis(100), back: millis(100) });
+    p1.work(&witness, secs(300)).await.expect("kept up");
+    assert_eq!(p1.link.count(&[Verb::Clock]), 1, "I8: each heartbeat brings the time along");
 }
 
 #[tokio::test(start_paused = true)]
