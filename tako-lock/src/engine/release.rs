@@ -197,24 +197,3 @@ impl Slot {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::engine::store::Reply;
-    use crate::{Engine, Lock, LockError};
-
-    #[tokio::test]
-    async fn a_run_in_memory_is_two_writes_and_no_more() {
-        static LOCK: Lock = crate::prelude::lock!("two-writes");
-        let engine = Engine::memory();
-        let (store, key) = (&engine.inner.shared.store, engine.key("two-writes").unwrap());
-        let version = || match store.load(&key) {
-            Reply::Now(Ok(Some(stored))) => stored.token.as_number(),
-            _ => None,
-        };
-        for writes in [2, 4, 6] {
-            LOCK.run(&engine.ctx(), async |_| Ok::<_, LockError>(())).await.unwrap();
-            assert_eq!(version(), Some(writes));
-        }
-    }
-}
