@@ -259,10 +259,10 @@ impl Declaration {
     ///
     /// use tako::prelude::*;
     ///
-    /// static ROLLUP: Cron = cron!("nightly-rollup", "0 3 * * *");
+    /// static CLOSING: Cron = cron!("close-the-books", "0 3 * * *");
     ///
-    /// let rollup = tako::declared().into_iter().find(|declaration| declaration.name == ROLLUP.name());
-    /// let next = rollup.and_then(|rollup| rollup.next_run(SystemTime::UNIX_EPOCH));
+    /// let closing = tako::declared().into_iter().find(|declaration| declaration.name == CLOSING.name());
+    /// let next = closing.and_then(|closing| closing.next_run(SystemTime::UNIX_EPOCH));
     /// assert_eq!(next, Some(SystemTime::UNIX_EPOCH + Duration::from_hours(3)));
     /// ```
     pub fn next_run(&self, instant: std::time::SystemTime) -> Option<std::time::SystemTime> {

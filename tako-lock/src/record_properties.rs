@@ -147,8 +147,8 @@ proptest! {
 fn a_body_of_ten_megabytes_is_read_or_refused() {
     const SIZE: usize = 10 << 20;
     let large = "x".repeat(SIZE);
-    let record = Record::from_json(&body_with("mark", large.clone().into())).unwrap();
-    assert_eq!(record.extra.get("mark"), Some(&Value::from(large)));
+    let record = Record::from_json(&body_with("news", large.clone().into())).unwrap();
+    assert_eq!(record.extra.get("news"), Some(&Value::from(large)));
     assert_eq!(Record::from_json(&record.to_json().unwrap()).unwrap(), record);
     for byte in *b"[{\"0 \xff" {
         assert!(read(&vec![byte; SIZE]).is_none(), "{}", char::from(byte));
@@ -161,7 +161,7 @@ fn nesting_is_read_or_refused_and_never_overflows() {
         for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
             let nested = format!("{}1{}", open.repeat(depth), close.repeat(depth));
             let body = format!(
-                r#"{{"owner":"p#1","expires":"1970-01-01T00:00:00Z","fence":7,"lock":"a/b/c","mark":{nested}}}"#
+                r#"{{"owner":"p#1","expires":"1970-01-01T00:00:00Z","fence":7,"lock":"a/b/c","news":{nested}}}"#
             );
             assert_eq!(read(body.as_bytes()).is_some(), is_read, "{depth} times {open}");
         }

@@ -1,6 +1,7 @@
 //! The default: every instance runs every tick.
 
 use tako::cron::{CronConfig, Outcome};
+use tako::prelude::{Cron, Lock, cron, lock};
 use tako::{Ctx, Engine, LockError};
 use tako_lock_tests::{millis, secs};
 use tokio::time::sleep;
@@ -66,6 +67,30 @@ async fn both_at_once_are_refused_with_a_reason() {
     let text = error.to_string();
     for part in ["\"minutely\"", "singleflight", "singleton", "Choose one"] {
         assert!(text.contains(part), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_name_with_two_schedules_is_refused_and_says_where_the_other_is() {
+    static NOON: Cron = cron!("midday", "0 12 * * *");
+    static ONE: Cron = cron!("midday", "0 13 * * *");
+    static IN_BERLIN: Cron = cron!("evening", "0 20 * * *", "Europe/Berlin");
+    static IN_UTC: Cron = cron!("evening", "0 20 * * *");
+    static FIRST: Cron = cron!("morning", "0 8 * * *");
+    static SAME: Cron = cron!("morning", "0 8 * * *");
+    static LOCK: Lock = lock!("morning");
+    let ctx = Engine::memory().ctx().with_timeout(secs(600));
+    let run =
+        async |cron: &Cron| cron.run(&ctx, CronConfig::default(), async |_, _| Ok::<_, LockError>(())).await;
+    for cron in [&NOON, &ONE, &IN_BERLIN, &IN_UTC] {
+        let Err(error @ LockError::Config(_)) = run(cron).await else { panic!("{cron:?} was not refused") };
+        let text = error.to_string();
+        for part in [cron.name(), cron.schedule(), cron.zone(), file!(), "another name"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+    for cron in [&FIRST, &SAME] {
+        assert!(run(cron).await.is_ok(), "the same cron twice, and {} is another thing", LOCK.name());
     }
 }
 

@@ -16,6 +16,7 @@ use self::runner::Runner;
 pub(crate) use self::schedule::Schedule;
 use crate::ctx::Ctx;
 use crate::error::{ConfigError, LockError};
+use crate::lock::{Declaration, Kind};
 
 /// Work that recurs: a name, a schedule, and a time zone to read it in.
 ///
@@ -73,7 +74,8 @@ impl Cron {
     /// into each future.
     ///
     /// # Errors
-    /// [`LockError::Config`]: `singleflight` and `singleton` exclude each other; there is no engine, or no runtime.
+    /// [`LockError::Config`]: `singleflight` and `singleton` exclude each other; the name is declared with another schedule
+    /// as well; there is no engine, or no runtime.
     /// [`LockError::Reentrant`]: `ctx` descends from this cron's own lease, as `singleton`. Everything else that goes
     /// wrong is reported with its tick, and the schedule goes on.
     ///
@@ -117,6 +119,7 @@ impl Cron {
             );
             return Err(ConfigError::one(why).into());
         }
+        self.has_one_schedule()?;
         let schedule = Schedule::parse(self.schedule, self.zone)
             .map_err(|fault| ConfigError::one(format!("cron \"{}\" has no schedule: {fault}", self.name)))?;
         let mut runner = Runner::new(self.name, ctx, schedule, observer)?;
@@ -124,6 +127,19 @@ impl Cron {
             (true, _) => runner.once_a_tick(work).await,
             (_, true) => runner.on_one_instance(work).await,
             _ => runner.everywhere(work).await,
+        }
+    }
+
+    /// Two schedules under one name would skip each other's ticks.
+    fn has_one_schedule(&self) -> Result<(), ConfigError> {
+        let Cron { name, schedule, zone } = *self;
+        let is_other = |kind| matches!(kind, Kind::Cron { .. }) && kind != Kind::Cron { schedule, zone };
+        match crate::declared().into_iter().find(|other| other.name == name && is_other(other.kind)) {
+            None => Ok(()),
+            Some(Declaration { file, line, .. }) => Err(ConfigError::one(format!(
+                "cron \"{name}\", `{schedule}` in {zone}, is declared with another schedule at {file}:{line}. The name is \
+                 the identity: make them one, or give one of them another name"
+            ))),
         }
     }
 }
