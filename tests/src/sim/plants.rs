@@ -289,7 +289,7 @@ pub(super) const PLANTS: &[Plant] = &[
         &[(
             "engine/campaign.rs",
             "            Step::Wait => Err",
-            "            Step::Wait if PLANTED => Ok(Claim::new(self.slot, now, store_clock.read(now), turn, None, crate::backend::Fence::new(1), None).send()),\n            Step::Wait => Err",
+            "            Step::Wait if PLANTED => Ok(Claim::new(self, now, store_clock.read(now), turn, None, crate::backend::Fence::new(1), None).send()),\n            Step::Wait => Err",
         )],
     ),
     plant(

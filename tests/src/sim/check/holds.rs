@@ -29,6 +29,8 @@ const SURE: u64 = 22 * SECOND;
 /// How long a claim is good for, and what must be left of that, by the process's clock.
 pub(super) const VALIDITY: u64 = nanos(policy::Policy::V0.validity());
 pub(super) const USEFUL: u64 = nanos(policy::Policy::V0.useful);
+/// How much less than a whole lease the store's date of a heartbeat leaves at the most, where none is hit by a fault.
+const SLACK: u64 = nanos(policy::PACE);
 
 #[allow(clippy::cast_possible_truncation, reason = "seconds, not centuries")]
 const fn nanos(span: std::time::Duration) -> u64 {
@@ -64,6 +66,10 @@ impl Checks {
             }
             Event::Well { process } => {
                 if let Some(state) = self.processes.get_mut(&process) {
+                    // A process that stood still is told of a shutdown only now.
+                    let halted = state.last_halt;
+                    state.closing =
+                        state.closing.map(|closing| if closing >= halted { now } else { closing });
                     (state.halts, state.last_halt, state.clean_since) = (state.halts - 1, now, now);
                 }
             }
@@ -90,7 +96,8 @@ impl Checks {
                     let was_over =
                         owner.over.is_some_and(|over| closing.is_none_or(|closing| over <= closing));
                     // Nor what was lost, whether or not its user has looked.
-                    let is_over = owner.is_lost || local >= owner.confirmed + VALIDITY;
+                    // The store's date of it may have left it somewhat less.
+                    let is_over = owner.is_lost || local + SLACK >= owner.heard + VALIDITY;
                     let is_ours = owner.process == process && owner.call.is_some() && !is_over;
                     record.expires != 0 && is_ours && !was_over
                 };
@@ -108,7 +115,8 @@ impl Checks {
         let owner = record.fences.get(&fence).copied();
         let mut broken = None;
         // A claim that an operator undid before its answer arrived has been followed by others: its fence tells.
-        let is_undone = owner.is_some_and(|owner| self.owners[owner as usize].forced.is_some());
+        let is_undone = owner.map(|owner| &self.owners[owner as usize]);
+        let is_undone = is_undone.is_some_and(|owner| owner.forced.is_some() || owner.is_belated);
         if fence > record.granted {
             (record.granted, record.last) = (fence, call);
         } else if !is_undone && self.plan.is_bounded() {
@@ -117,6 +125,7 @@ impl Checks {
         match owner.map(|owner| (owner, &mut self.owners[owner as usize])) {
             Some((number, owner)) if owner.process == process && owner.call.is_none() => {
                 owner.call = Some(call);
+                owner.heard = owner.heard.max(owner.bodies.first().map_or(0, |body| body.local));
                 // Less than is useful is left of what its claim can be good for.
                 let claimed = owner.bodies.first().map_or(0, |body| body.local);
                 if local + USEFUL > claimed + VALIDITY {
@@ -206,7 +215,12 @@ impl Checks {
             Some(forced) => {
                 (now > forced + 32 * SECOND).then_some("I4: acts on a lock that was broken by force")
             }
-            None => (last != call).then_some("I1: acts although other work has started"),
+            None => {
+                let later = self.calls.get(&last).filter(|_| last != call);
+                later
+                    .is_some_and(|later| later.started >= state.started)
+                    .then_some("I1: acts although other work has started")
+            }
         };
         if let Some(broken) = broken.filter(|_| self.plan.is_bounded()) {
             self.violation(now, format!("{broken}: call {call}, lock {lock}, last started: {last}"));
@@ -222,6 +236,7 @@ impl Checks {
             body.expires >= Store::time(now).as_millis() + 28_500 && body.sent == sent
         });
         state.is_whole = is_whole;
+        state.heard = state.heard.max(body.map_or(0, |body| body.local));
         if verb == Verb::Beat {
             state.tries = 0;
         }

@@ -25,6 +25,10 @@ pub(super) struct Owner {
     pub(super) over: Option<u64>,
     /// It was told of its loss.
     pub(super) is_lost: bool,
+    /// The same, of a body whose answer was heard.
+    pub(super) heard: u64,
+    /// Its claim made a new record, having been on its way when the old one was deleted.
+    pub(super) is_belated: bool,
     /// An operator changed its record.
     pub(super) forced: Option<u64>,
     /// Another's write replaced its record.
@@ -58,8 +62,8 @@ pub(super) struct Record {
     pub(super) highest: u64,
     /// Every fence, with its owner.
     pub(super) fences: BTreeMap<u64, u32>,
-    /// An operator deleted it once.
-    pub(super) was_deleted: bool,
+    /// When an operator last deleted it.
+    pub(super) deleted: Option<u64>,
     /// The last call whose work started.
     pub(super) last: u32,
     /// Claims, releases and operators' writes that were carried out.

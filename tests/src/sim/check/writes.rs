@@ -1,7 +1,8 @@
 //! What is sent to the store, and what it carries out.
 //!
-//! - **I2**: fences grow with every claim that is carried out. Nothing excuses it, but that a record was deleted while
-//!   clock rates are off by half: the fence of a new record comes from a clock.
+//! - **I2**: fences grow with every claim that is carried out. Nothing excuses it, but that a record was deleted: while
+//!   the claim was on its way that makes a new one, or while clock rates are off by half, since the fence of a new
+//!   record comes from a clock.
 //! - **I3**: an extension or a release is carried out only on what the same owner wrote, and an owner claims once. No
 //!   fault excuses it.
 //! - **I1, the campaigner's half**: a record is taken over only GUARD after its expiry in store time, or when it
@@ -43,13 +44,12 @@ impl Checks {
                 let broken = std::mem::replace(&mut record.owner, owner);
                 (record.expires, record.since) = (expires, now);
                 record.changes += 1;
-                record.was_deleted |= owner == 0;
-                if owner != 0 {
+                if owner == 0 {
+                    record.deleted = Some(now);
+                } else {
                     record.fence = fence;
-                    if fence > record.highest {
-                        record.fences.insert(fence, owner);
-                        record.highest = fence;
-                    }
+                    record.fences.entry(fence).or_insert(owner);
+                    record.highest = record.highest.max(fence);
                 }
                 while self.owners.len() <= owner as usize {
                     self.owners.push(Owner::default());
@@ -144,9 +144,11 @@ impl Checks {
             // An operator undid it, and it was sent again before its outcome was known.
             let is_again = claimer.has_landed && claimer.forced.is_some();
             let is_highest = fence > record.highest || (is_again && fence == record.highest);
+            let first_sent = claimer.bodies.first().map_or(now, |body| body.sent);
+            let is_belated = before == 0 && record.deleted.is_some_and(|deleted| first_sent < deleted);
             if claimer.has_landed && !is_again {
                 broken = Some("I3: a claim was carried out twice");
-            } else if !is_highest && (self.plan.is_bounded() || !record.was_deleted) {
+            } else if !is_highest && !is_belated && (self.plan.is_bounded() || record.deleted.is_none()) {
                 broken = Some("I2: a claim with a fence that is not the highest");
             } else if !is_free && !is_dead && self.plan.is_bounded() {
                 broken = Some("I1: a record was taken over before it had run out");
@@ -178,6 +180,7 @@ impl Checks {
             }
             record.highest = record.highest.max(fence);
             record.fences.insert(fence, number);
+            self.owners[number as usize].is_belated = is_belated;
             if before != 0 && before_expires != 0 {
                 self.owners[before as usize].is_overwritten = true;
             }
