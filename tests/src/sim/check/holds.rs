@@ -210,17 +210,13 @@ impl Checks {
         let Some(state) = self.calls.get(&call) else { return };
         let (lock, owner) = (state.lock, &self.owners[state.owner as usize]);
         let last = self.records[usize::from(lock)].last;
-        let broken = match owner.forced {
+        let broken = if let Some(forced) = owner.forced {
             // The next heartbeat tells, or the deadline.
-            Some(forced) => {
-                (now > forced + 32 * SECOND).then_some("I4: acts on a lock that was broken by force")
-            }
-            None => {
-                let later = self.calls.get(&last).filter(|_| last != call);
-                later
-                    .is_some_and(|later| later.started >= state.started)
-                    .then_some("I1: acts although other work has started")
-            }
+            (now > forced + 32 * SECOND).then_some("I4: acts on a lock that was broken by force")
+        } else {
+            let later = self.calls.get(&last).filter(|_| last != call);
+            let is_followed = later.is_some_and(|later| later.started >= state.started);
+            is_followed.then_some("I1: acts although other work has started")
         };
         if let Some(broken) = broken.filter(|_| self.plan.is_bounded()) {
             self.violation(now, format!("{broken}: call {call}, lock {lock}, last started: {last}"));
