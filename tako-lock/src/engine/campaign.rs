@@ -74,7 +74,8 @@ impl Visit<'_> {
                 }
                 Round::Passed(passed) => return Ok(Attempt::Passed(passed)),
                 Round::Held(_) if self.mode != Mode::Wait => {
-                    return Ok(Attempt::Passed(Passed::Held { by: self.slot.holder() }));
+                    // It is not this process: whoever has the turn would be the one.
+                    return Ok(Attempt::Passed(Passed::Held { by: self.slot.sight().holder.clone() }));
                 }
                 Round::Held(turn) => {
                     if !std::mem::replace(&mut is_told, true) {

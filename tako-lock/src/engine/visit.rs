@@ -104,7 +104,8 @@ impl Slot {
         }
         if scope.holds_slot(self) {
             return match mode {
-                Mode::Try | Mode::Tick(_) => Ok(Begun::Busy(self.holder())),
+                Mode::Try => Ok(Begun::Busy(None)),
+                Mode::Tick(_) => Ok(Begun::Busy(self.holder())),
                 Mode::Wait => Err(LockError::Reentrant { lock: self.name.clone() }),
             };
         }
