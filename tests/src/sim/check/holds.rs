@@ -4,9 +4,9 @@
 //!   context in half of the seeds; in the others seen from the users' own looks. Promised while clock rates are
 //!   bounded; excused where an operator broke the lock by force, but only until the next heartbeat must have told.
 //! - **I2**: work starts with a fence that its claim has written, and above all before it. The second is excused where
-//!   an operator undid the claim before its answer was there, and where clock rates are off by half: the late answer
-//!   of a claim that others have taken over is too old then, and its holder cannot know. Fences of grants grow all the
-//!   same (`writes`).
+//!   an operator undid the claim before its answer was there, or deleted the record while the claim was on its way; and
+//!   where clock rates are off by half: the late answer of a claim that others have taken over is too old then, and its
+//!   holder cannot know. Fences of grants grow all the same (`writes`).
 //! - **The latch**: who was told "lost" stays so; its caller gets the error. No fault excuses it.
 //! - **I5**: a hold is not lost while the store answers: a heartbeat that was answered within 2 s, with the process
 //!   awake, keeps it for 22 s from its send at the least. And one that is lost was tried for.
@@ -115,8 +115,8 @@ impl Checks {
         let owner = record.fences.get(&fence).copied();
         let mut broken = None;
         // A claim that an operator undid before its answer arrived has been followed by others: its fence tells.
-        let is_undone = owner.map(|owner| &self.owners[owner as usize]);
-        let is_undone = is_undone.is_some_and(|owner| owner.forced.is_some() || owner.is_belated);
+        let is_excused = |owner: &Owner| owner.forced.is_some() || owner.is_belated;
+        let is_undone = owner.is_some_and(|owner| is_excused(&self.owners[owner as usize]));
         if fence > record.granted {
             (record.granted, record.last) = (fence, call);
         } else if !is_undone && self.plan.is_bounded() {

@@ -27,7 +27,7 @@ pub(super) struct Owner {
     pub(super) is_lost: bool,
     /// The same, of a body whose answer was heard.
     pub(super) heard: u64,
-    /// Its claim made a new record, having been on its way when the old one was deleted.
+    /// Its claim made a new record with a fence of long ago, having been on its way when the old one was deleted.
     pub(super) is_belated: bool,
     /// An operator changed its record.
     pub(super) forced: Option<u64>,

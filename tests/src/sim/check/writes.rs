@@ -10,7 +10,7 @@
 //! - **I9**: nothing is sent in the name of a hold that was lost, or whose caller has its answer; no heartbeat after
 //!   its work has ended. No fault excuses it.
 //! - **I7**: a lease is left to lapse only with cause: its process crashed, was closing, or was hit by a fault; or an
-//!   operator had a hand in it.
+//!   operator had a hand in it; or it was as good as over when it was carried out, so that no work was started.
 //! - **I8**: two tries of one write are at least 0.2 s apart.
 //! - A heartbeat leaves before its holder's deadline, as reckoned from the first send of what was carried out.
 //!   Excused while a process stood still: it may find out only after.
@@ -180,7 +180,7 @@ impl Checks {
             }
             record.highest = record.highest.max(fence);
             record.fences.insert(fence, number);
-            self.owners[number as usize].is_belated = is_belated;
+            self.owners[number as usize].is_belated = is_belated && !is_highest;
             if before != 0 && before_expires != 0 {
                 self.owners[before as usize].is_overwritten = true;
             }
