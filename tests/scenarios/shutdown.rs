@@ -47,10 +47,7 @@ async fn the_lease_is_kept_up_while_its_work_drains() {
 async fn work_that_outlasts_the_grace_is_left_to_lapse_and_never_released_early() {
     let table = Table::new();
     let (p1, p2, witness) = (table.process("P1"), table.process("P2"), Witness::new());
-    let (process, stay) = (p1.clone(), witness.clone());
-    let holder = tokio::spawn(async move {
-        LOCK.run(&process.ctx(), async |ctx| stay.work_deaf("P1", &ctx, secs(300)).await).await
-    });
+    let holder = p1.start_deaf(&witness, secs(300));
     sleep(millis(10)).await;
     let next = p2.start(&witness, secs(1));
     sleep(secs(5)).await;
@@ -99,10 +96,7 @@ async fn waiters_return_at_once_and_new_callers_are_refused() {
 async fn a_waiter_behind_a_holder_returns_while_the_holder_drains() {
     let table = Table::new();
     let (p1, witness) = (table.process("P1"), Witness::new());
-    let (process, stay) = (p1.clone(), witness.clone());
-    let holder = tokio::spawn(async move {
-        LOCK.run(&process.ctx(), async |ctx| stay.work_deaf("holder", &ctx, secs(8)).await).await
-    });
+    let holder = p1.start_deaf(&witness, secs(8));
     sleep(millis(10)).await;
     let waiter = p1.start(&witness, secs(1));
     sleep(secs(1)).await;
@@ -184,10 +178,7 @@ async fn a_grant_in_the_very_moment_of_the_end_starts_nothing() {
 async fn a_second_shutdown_waits_for_the_same() {
     let table = Table::new();
     let (p1, witness) = (table.process("P1"), Witness::new());
-    let (process, stay) = (p1.clone(), witness.clone());
-    let holder = tokio::spawn(async move {
-        LOCK.run(&process.ctx(), async |ctx| stay.work_deaf("P1", &ctx, secs(20)).await).await
-    });
+    let holder = p1.start_deaf(&witness, secs(20));
     sleep(secs(1)).await;
     let engine = p1.engine.clone();
     let first = tokio::spawn(async move { engine.shutdown(secs(60)).await });
@@ -296,10 +287,7 @@ async fn a_claim_that_was_given_back_in_time_is_not_named() {
 async fn beats_go_on_during_the_grace_and_stop_after_it() {
     let table = Table::new();
     let (p1, witness) = (table.process("P1"), Witness::new());
-    let (process, stay) = (p1.clone(), witness.clone());
-    let holder = tokio::spawn(async move {
-        LOCK.run(&process.ctx(), async |ctx| stay.work_deaf("P1", &ctx, secs(300)).await).await
-    });
+    let holder = p1.start_deaf(&witness, secs(300));
     sleep(secs(1)).await;
     let _ = p1.engine.shutdown(secs(100)).await;
     let beats = p1.link.count(&[Verb::Beat]);
@@ -312,10 +300,7 @@ async fn beats_go_on_during_the_grace_and_stop_after_it() {
 async fn a_shutdown_after_the_grace_of_another_names_the_same() {
     let table = Table::new();
     let (p1, witness) = (table.process("P1"), Witness::new());
-    let (process, stay) = (p1.clone(), witness.clone());
-    let holder = tokio::spawn(async move {
-        LOCK.run(&process.ctx(), async |ctx| stay.work_deaf("P1", &ctx, secs(300)).await).await
-    });
+    let holder = p1.start_deaf(&witness, secs(300));
     sleep(secs(1)).await;
     let first = p1.engine.shutdown(secs(2)).await;
     let second = p1.engine.shutdown(secs(2)).await;
@@ -350,10 +335,7 @@ async fn what_has_lapsed_before_is_not_named() {
     let gave_up = timeout(secs(1), p1.work(&witness, secs(1))).await;
     assert!(gave_up.is_err(), "the replay: the claim hangs");
     sleep(secs(89)).await;
-    let (process, stay) = (p1.clone(), witness.clone());
-    let holder = tokio::spawn(async move {
-        LOCK.run(&process.ctx(), async |ctx| stay.work_deaf("P1", &ctx, secs(300)).await).await
-    });
+    let holder = p1.start_deaf(&witness, secs(300));
     sleep(secs(60)).await;
     assert!(!holder.is_finished(), "the replay: deaf to its loss");
     let shutdown = p1.engine.shutdown(secs(1)).await;

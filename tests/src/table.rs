@@ -124,6 +124,14 @@ impl Process {
         tokio::spawn(async move { process.work(&witness, length).await })
     }
 
+    /// The same, of work that does not listen.
+    pub fn start_deaf(&self, witness: &Witness, length: Duration) -> JoinHandle<Result<Fence, LockError>> {
+        let (process, witness) = (self.clone(), witness.clone());
+        tokio::spawn(async move {
+            LOCK.run(&process.ctx(), async |ctx| witness.work_deaf(&process.label, &ctx, length).await).await
+        })
+    }
+
     /// Runs work of this length under the lock, if it is free.
     pub async fn try_work(&self, witness: &Witness, length: Duration) -> Result<Option<Fence>, LockError> {
         LOCK.try_run(&self.ctx(), async |ctx| witness.work(&self.label, &ctx, length).await).await
